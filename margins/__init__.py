@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:
     from margins.registry import get
 
-    # Their first use imports NumPy, SciPy and scikit-learn; `import margins` does not.
+    # `import margins` imports none of NumPy, SciPy and scikit-learn: the first use of these names does.
     _MODULES = {
         "MarginClassifier": "margins.estimators.margin_classifier",
         "MarginClassifierCV": "margins.model_selection.classifier_cv",
@@ -39,7 +39,7 @@ else:
             from importlib import import_module
 
             globals()[name] = value = getattr(import_module(_MODULES[name]), name)
-            return value  # no import, and no lock of it, from now on
+            return value  # later look-ups skip __getattr__ and its import lock
         raise AttributeError(f"module 'margins' has no attribute {name!r}")
 
     def __dir__():

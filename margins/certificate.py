@@ -1,16 +1,16 @@
-"""Certificates: bounds of the optimum that a weight vector and its dual variables prove.
+"""Certificates: bounds of the optimum, proven by a weight vector and its dual variables.
 
 With a = sum_k alpha_k y_k and every alpha_k >= 0 feasible, each loss (`margins.losses`) has a primal
-objective, which the weight vector attains, and a dual one, which the alpha_k attain. The optimum lies
-between them, so their difference bounds the error, at any time of any fit.
+objective for the weight vector and a dual objective for the alpha_k. The optimum lies between them, so
+their difference bounds the error, at any time of any fit.
 
-Bounds are computed in double arithmetic. Those of a fit that has ended are off by at most 1e-9 of
-themselves: where rounding could make a larger difference, as with a large C |x|^2, the primal value is
-computed from the coefficients as they are rounded, in twice the working precision
-(`margins.solvers.certification`). With a kernel they are those of the kernel matrix as it was computed.
+Bounds are computed in double precision. The bounds of a finished fit have a relative error of at most
+1e-9: if rounding could make a larger difference, as with a large C |x|^2, the primal value is computed
+from the rounded coefficients in twice the working precision (`margins.solvers.certification`). With a
+kernel, the bounds hold for the kernel matrix as it was computed.
 
-Where the problem is that of a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value is a
-margin achieved, 1 / sqrt(2 primal), and a dual value bounds the maximum margin from above by
+If the problem is to find a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value gives
+the margin achieved, 1 / sqrt(2 primal), and a dual value bounds the maximum margin from above by
 1 / sqrt(2 dual) = |a| / sum_k alpha_k. If the intercept is penalised, these are margins of samples with
 one more feature, whose weight is the intercept; if it is free, distances of samples from a hyperplane.
 
@@ -23,33 +23,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proven bounds of one binary problem, valid also without convergence.
+    """Proven bounds of one binary problem, valid even without convergence.
 
-    For the hinge loss `gap` is the field to read: `margin`, `upper_bound` and `fraction` then only
-    restate the two objectives.
+    For the hinge loss, read `gap`: `margin`, `upper_bound` and `fraction` then only restate the two
+    objectives.
 
     Attributes
     ----------
     margin : float
         Margin achieved, in the units of X. With a free intercept and C = inf it is the distance of the
         closest sample from the hyperplane. A penalised intercept counts as one more weight, which makes
-        the margin smaller: `geometric_margin` of the classifier gives the distance. For C < inf it is
-        the 2-norm soft margin, with every slack at its best. Negative if C = inf and the classes are
+        the margin smaller: `geometric_margin` of the classifier computes the distance. For C < inf it
+        is the 2-norm soft margin, with every slack at its best. Negative if C = inf and the classes are
         not separated.
     upper_bound : float
         No weight vector has a larger margin.
     fraction : float in [0, 1]
         ``margin / upper_bound``: the proven share of the maximum margin.
     primal : float
-        Objective of `coef_`, `intercept_`; inf if C = inf and not every functional margin is at least 1.
-        Algorithms that set the length of `coef_` themselves do not minimise it: `rescaled_primal` is
-        the objective of the best multiple.
+        Objective at `coef_` and `intercept_`; inf if C = inf and a functional margin is below 1. It is
+        not minimised by algorithms that do not choose the length of `coef_`: `rescaled_primal` is the
+        objective at the best multiple.
     dual : float
         No weight vector has a smaller objective.
     gap : float in [0, inf]
         Relative duality gap, ``primal / dual - 1``.
     n_updates : int
-        Updates of the run, multiplicities counted.
+        Updates of the run, counted with multiplicities.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Certificate:
     n_updates: int
 
     def __str__(self):
-        """What is proven, in one line: str."""
+        """Return the proven facts in one line."""
         if self.primal < math.inf:
             proven = f", at most {100 * self.gap:.2g} % above the optimum" if self.dual > 0 else ""
             return f"objective {self.primal:.5g}{proven or '; no bound of the optimum is proven'}"
@@ -81,29 +81,29 @@ class Certificate:
 
     @property
     def rescaled_primal(self):
-        """Objective of the best multiple of `coef_`, `intercept_`, 1 / (2 margin^2): float."""
+        """Objective at the best multiple of `coef_` and `intercept_`, 1 / (2 margin^2): float."""
         return 0.5 / self.margin / self.margin if self.margin > 0 else math.inf
 
     def without_bound(self):
-        """The certificate of the same model without a dual value: Certificate."""
+        """Return the certificate of the same model without a dual value."""
         return self.from_bounds(self.primal, 0.0, self.n_updates, self.margin)
 
     @classmethod
     def from_bounds(cls, primal, dual, n_updates, margin=None):
-        """The certificate of a primal and a dual objective.
+        """Return the certificate of a primal and a dual objective.
 
         Parameters
         ----------
         primal, dual : float
         n_updates : int
         margin : float, optional
-            Directional margin achieved; None: 1 / sqrt(2 primal), where no multiple is better.
+            Directional margin achieved; None: 1 / sqrt(2 primal), for weights at their best multiple.
 
         Returns
         -------
         Certificate
         """
-        # Rounding can make the dual value exceed the primal one by some units in the last place.
+        # Rounding can make the dual value exceed the primal value by a few units in the last place.
         primal = float(primal)
         dual = min(float(dual), primal)
         if margin is None:

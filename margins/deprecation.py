@@ -1,7 +1,7 @@
-"""Names that are going to disappear: they still work, and say what to use and until when.
+"""Deprecated names, which still work but warn what to use instead and when they will be removed.
 
-A name stays for at least one minor version after the first that warns of it. Warnings are
-FutureWarnings, as scikit-learn's, which are shown by default.
+A name stays for at least one minor version after the first version that warns. Warnings are
+FutureWarnings, as in scikit-learn, which Python shows by default.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 
 def renamed(module: str, names: Mapping[str, str], *, since: str, until: str) -> Callable[[str], Any]:
-    """The function `__getattr__` of a module, for names of it that have changed: callable.
+    """Return a function `__getattr__` for a module in which names have changed.
 
     Parameters
     ----------
     module : str
-        Its ``__name__``.
+        The ``__name__`` of the module.
     names : mapping of str to str
-        From the old names to the present ones, of the same module.
+        The current name for each old name.
     since, until : str
         The first version that warns, and the first without the old names.
     """

@@ -1,7 +1,7 @@
-"""Constructor parameters as data: allowed values, and their description.
+"""Constructor parameters as data: allowed values and descriptions.
 
 An algorithm declares ``eps: float = parameter(Interval(0, 1, "right"), "Accuracy ...", default=0.01)``.
-The constructor, the docstring, the check before a fit and the error it raises all come from that line.
+The constructor, the docstring, the check before a fit and its error message all come from that line.
 """
 
 import dataclasses
@@ -16,22 +16,22 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-ClassOrClasses = type[Any] | tuple[type[Any], ...]  # what isinstance takes
+ClassOrClasses = type[Any] | tuple[type[Any], ...]  # the second argument of isinstance
 
 
 class Constraint(Protocol):
-    """The allowed values of a parameter: a test of values, and, by ``str``, their description.
+    """The allowed values of a parameter: a test of values and, through ``str``, their description.
 
     `Interval`, `OneOf`, `InstanceOf` and `AnyOf` are constraints; any class with this method is one.
     """
 
     def contains(self, value: Any, /) -> bool:
-        """True if the value is allowed."""
+        """Return True if the value is allowed."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """Numbers between two ends; `closed` names the ends that belong: both, left, right, neither.
+    """Numbers between two ends; `closed` names the ends that are included: both, left, right, neither.
 
     >>> str(Interval(0, 1, "right")), Interval(0, 1, "right").contains(0)
     ('in (0, 1]', False)
@@ -43,15 +43,15 @@ class Interval:
     integer: bool = False
 
     def contains(self, value: Any) -> bool:
-        # Most values have this type; abstract base classes are slower.
+        # Most values have this type, and checks of abstract base classes are slower.
         if type(value) is not (int if self.integer else float) and (
             isinstance(value, bool) or not isinstance(value, Integral if self.integer else Real)
         ):
             return False
         if not self.integer:
             try:
-                value = float(value)  # a float32 would carry the ends to its own precision
-            except OverflowError:  # an int beyond every double
+                value = float(value)  # a comparison with a float32 would round the ends
+            except OverflowError:  # an int larger than any double
                 return False
         if self.low < value < self.high:
             return True
@@ -67,7 +67,7 @@ class Interval:
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """One of some values.
+    """One of several values.
 
     >>> str(OneOf("hinge", "squared_hinge"))
     "one of 'hinge', 'squared_hinge'"
@@ -90,7 +90,7 @@ class OneOf:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceOf:
-    """An instance of a type, or of one of several; `name` is its text in errors and docstrings.
+    """An instance of a type or of one of several types, called `name` in errors and docstrings.
 
     >>> str(InstanceOf((bool,), "True or False")), InstanceOf((bool,), "True or False").contains(1)
     ('True or False', False)
@@ -125,7 +125,7 @@ class SubclassOf:
 
 @dataclasses.dataclass(frozen=True)
 class AnyOf:
-    """Values that any of some constraints allows.
+    """The values that at least one of several constraints allows.
 
     >>> AnyOf(OneOf(None), Interval(0, 1)).contains(None)
     True
@@ -144,7 +144,7 @@ class AnyOf:
 
 
 def optional(constraint: Constraint) -> AnyOf:
-    """`constraint`, or None: AnyOf."""
+    """Return a constraint that also allows None."""
     return AnyOf(OneOf(None), constraint)
 
 
@@ -156,25 +156,25 @@ CALLABLE = InstanceOf(Callable, "a callable")  # type: ignore[arg-type]  # a spe
 
 
 def parameter(allowed: Constraint, description: str, *, default: T) -> T:
-    """Declare a constructor parameter of an algorithm: what it may be, what it means, its default.
+    """Declare a constructor parameter of an algorithm: allowed values, description and default.
 
-    A field specifier (PEP 681): type checkers derive the constructor's signature from the annotation
-    and from `default`.
+    It is a field specifier (PEP 681): type checkers derive the constructor's signature from the
+    annotation and from `default`.
 
     Parameters
     ----------
     allowed : Constraint
-        What the parameter may be; checked before a fit.
+        The allowed values, checked before a fit.
     description : str
-        What it means, for the docstring.
+        The meaning of the parameter, for the docstring.
     default : object
         An allowed value, of the annotated type and immutable.
 
     Returns
     -------
     dataclasses.Field
-        To be assigned to an annotated name in the body of a class; to type checkers a value of the
-        type of `default`.
+        Assign it to an annotated name in the body of a class. Type checkers see a value of the type of
+        `default`.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Named(Protocol):
 
 
 def with_advice(init: Callable[..., None], advice: Mapping[str, str]) -> Callable[..., None]:
-    """A constructor that says what to give in place of parameters that it does not have."""
+    """Return a constructor that raises a TypeError with advice for parameters that it does not have."""
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -216,24 +216,24 @@ def check_parameters(estimator: Named) -> None:
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
         # Defaults are allowed; skipping their check shortens small fits.
         if values[name] is not default and not allowed.contains(values[name]):
-            # The name is looked up only for an error: it takes longer than small fits.
+            # Look up the name only for an error, because that takes longer than small fits.
             check(name, estimator._display_name(), values[name], allowed)
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:
-    """Raise ValueError unless `allowed` contains the value; the error names it and its owner."""
+    """Raise ValueError unless `allowed` contains the value; the error has its name and its owner."""
     if not allowed.contains(value):
         raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
 
 
 @functools.cache
 def _declarations(cls: type[Any]) -> tuple[tuple[str, Any, Constraint], ...]:
-    """(name, default, what is allowed) for every declared parameter of a class."""
+    """Return (name, default, constraint) of every declared parameter of a class."""
     return tuple((f.name, f.default, f.metadata["allowed"]) for f in dataclasses.fields(cls))
 
 
 def describe_parameters(cls: type[Any]) -> str:
-    """The numpydoc section "Parameters" of a class, from its declarations."""
+    """Return the numpydoc section "Parameters" of a class, made from its declarations."""
     lines = ["Parameters", "----------"]
     for field in dataclasses.fields(cls):
         lines.append(f"{field.name} : {field.metadata['allowed']}, default={field.default!r}")

@@ -1,7 +1,7 @@
-"""Names to algorithms: built-ins and plug-ins come through the same entry-point group.
+"""Algorithms by name: built-ins and plug-ins use the same entry-point group.
 
-Built-ins are read from the metadata of this package alone. Those of others, which may be damaged, are
-read where a plug-in is needed.
+Built-ins are read from the metadata of this package. The metadata of other packages, which may be
+damaged, are read only if a plug-in is needed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-if TYPE_CHECKING:  # this module imports neither NumPy nor an algorithm, and metadata where they are read
+if TYPE_CHECKING:  # the module imports no NumPy and no algorithm, and importlib.metadata only if used
     from importlib.metadata import Distribution, EntryPoint
 
     import numpy as np
@@ -31,10 +31,9 @@ C = TypeVar("C", bound=type[Any])
 class Classifier(Protocol):
     """The type of a class that `get` returns for a name known only at run time.
 
-    It has the methods and fitted attributes that all classifiers of this package share. For the names of
-    built-ins, given as literals, `margins.get` returns the class itself, with all its parameters. The
-    class of a plug-in that does not inherit from those of this package may have scikit-learn's interface
-    only.
+    It has the methods and fitted attributes that all classifiers of this package share. If the name of a
+    built-in is a literal, type checkers see the class itself, with all its parameters. The class of a
+    plug-in that does not inherit from a class of this package may only have scikit-learn's interface.
     """
 
     coef_: NDArray[np.float64]
@@ -72,7 +71,7 @@ _loaded_built_ins: dict[str, type[Any]] = {}
 
 @functools.cache
 def built_ins() -> dict[str, EntryPoint]:
-    """{name: entry point} of this package; empty if its metadata are not installed."""
+    """Return {name: entry point} of this package; empty if its metadata are not installed."""
     from importlib import metadata
 
     try:
@@ -83,14 +82,14 @@ def built_ins() -> dict[str, EntryPoint]:
 
 
 def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
-    """What the other packages offer; nothing is imported.
+    """Return the algorithms that other packages offer, without importing them.
 
     Returns
     -------
     offers : dict
         {name: {package: entry point}}.
     unreadable : dict
-        {package: error} of those whose entry points cannot be read.
+        {package: error} for packages whose entry points cannot be read.
     """
     from importlib import metadata
 
@@ -99,12 +98,12 @@ def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
     for installed in metadata.distributions():
         try:
             entries = [entry for entry in installed.entry_points if entry.group == GROUP]
-        except Exception as error:  # whatever a file of any package causes
+        except Exception as error:  # damaged metadata may cause any error
             unreadable[_name_of_package(installed)] = f"{type(error).__name__}: {error}"
             continue
         package = _name_of_package(installed) if entries else ""
         if re.sub(r"[-_.]+", "-", package).lower() != OWN_PACKAGE:
-            for entry in entries:  # of two installations of a package the first counts
+            for entry in entries:  # if a package is installed twice, the first one counts
                 offers.setdefault(entry.name, {}).setdefault(package, entry)
     return offers, unreadable
 
@@ -112,24 +111,25 @@ def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
 def _name_of_package(installed: Distribution) -> str:
     try:
         return installed.metadata["Name"] or "unknown"
-    except Exception:  # its metadata may be as damaged
+    except Exception:  # the name may be damaged, too
         return "unknown"
 
 
 def unreadable() -> dict[str, str]:
-    """{package: error} of the installed packages whose entry points cannot be read.
+    """Return the installed packages whose entry points cannot be read, and the errors.
 
-    Plug-ins among them are not available.
+    Plug-ins in these packages are not available.
 
     Returns
     -------
     dict of str
+        {package: error}.
     """
     return _plug_ins()[1]
 
 
 def _offers() -> dict[str, dict[str, EntryPoint]]:
-    """{name: {package: entry point}} of everything installed; nothing is imported."""
+    """Return {name: {package: entry point}} of all installed algorithms, without importing them."""
     offers = {name: {OWN_PACKAGE: entry} for name, entry in built_ins().items()}
     for name, packages in _plug_ins()[0].items():
         offers.setdefault(name, {}).update(packages)
@@ -137,16 +137,17 @@ def _offers() -> dict[str, dict[str, EntryPoint]]:
 
 
 def available(*, streaming: bool | None = None) -> list[str]:
-    """Names of all algorithms, as `get` accepts them, sorted.
+    """Return the sorted names of all algorithms, as `get` accepts them.
 
-    Reads the metadata of installed packages, without importing them. If two packages offer the same
-    name, each is listed as ``"package:name"``.
+    It reads the metadata of installed packages, without importing them. If two packages offer the same
+    name, both are listed as ``"package:name"``.
 
     Parameters
     ----------
     streaming : bool, optional
-        True: those alone that learn from a stream (`partial_fit`) with their default parameters. False:
-        the others. Either imports all of them; what cannot be imported is left out.
+        True: only algorithms that learn from a stream (`partial_fit`) with their default parameters.
+        False: only the other algorithms. Both import all algorithms, and leave out those that cannot be
+        imported.
 
     Returns
     -------
@@ -169,15 +170,15 @@ def available(*, streaming: bool | None = None) -> list[str]:
 
 
 def _streams(name: str) -> bool | None:
-    """True if an algorithm has `partial_fit`; None if it cannot be made."""
+    """Return True if an algorithm has `partial_fit`; None if it cannot be created."""
     try:
         return hasattr(get(name)(), "partial_fit")
-    except Exception:  # plug-ins may raise any
+    except Exception:  # plug-ins may raise any exception
         return None
 
 
 def _names() -> list[str]:
-    """The names of all algorithms, sorted."""
+    """Return the sorted names of all algorithms."""
     names = set(_registered)
     for name, packages in _offers().items():
         if OWN_PACKAGE in packages or (len(packages) == 1 and name not in _registered):
@@ -188,12 +189,12 @@ def _names() -> list[str]:
 
 
 def get(name: str) -> type[Classifier]:
-    """The classifier class registered under a name.
+    """Return the classifier class registered under a name.
 
     Parameters
     ----------
     name : str
-        A name of `available`, or ``"package:name"`` for that of a certain package.
+        A name in `available`, or ``"package:name"`` for the algorithm of a certain package.
 
     Returns
     -------
@@ -203,7 +204,7 @@ def get(name: str) -> type[Classifier]:
     Raises
     ------
     ValueError
-        If no package, or more than one, offers the name.
+        If no package or more than one package offers the name.
     ImportError
         If the package cannot be imported; the error names it.
 
@@ -237,7 +238,7 @@ def get(name: str) -> type[Classifier]:
 
 
 def provider(name: str) -> str | None:
-    """The package that a name of `available` comes from; None: it was registered in this process."""
+    """Return the package of a name in `available`; None if it was registered in this process."""
     if name in _registered:
         return None
     package, _, short = name.rpartition(":")
@@ -247,7 +248,7 @@ def provider(name: str) -> str | None:
 
 
 def name_of(algorithm: type) -> str | None:
-    """The first name under which a class is registered or offered: str; None if there is none.
+    """Return the first name under which a class is registered or offered; None if there is none.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ def name_of(algorithm: type) -> str | None:
 
 
 def name_of_path(path: str) -> str | None:
-    """As `name_of`, of a class that an entry point offers, by its module and name: str or None.
+    """Return the name of a class that an entry point offers, from its module and class name, or None.
 
     Examples
     --------
@@ -316,7 +317,7 @@ def _load(package: str, entry: EntryPoint) -> type[Any]:
         algorithm: type[Any] = entry.load()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit among them: one plug-in must not end the process
+    except BaseException as error:  # even SystemExit, because a plug-in must not end the process
         raise ImportError(
             f"Algorithm {entry.name!r} of package {package!r} cannot be imported from "
             f"{entry.value!r}: {type(error).__name__}: {error}"
@@ -325,11 +326,11 @@ def _load(package: str, entry: EntryPoint) -> type[Any]:
     return algorithm
 
 
-def _check_classifier(algorithm: object, what: str) -> None:
+def _check_classifier(algorithm: object, description: str) -> None:
     if not isinstance(algorithm, type) or not all(
         hasattr(algorithm, method) for method in ("fit", "predict", "get_params", "set_params")
     ):
-        raise TypeError(f"{what} must be a scikit-learn classifier class. Got {algorithm!r}.")
+        raise TypeError(f"{description} must be a scikit-learn classifier class. Got {algorithm!r}.")
 
 
 def _unknown(name: str) -> str:
@@ -338,11 +339,11 @@ def _unknown(name: str) -> str:
     names = available()
     close = difflib.get_close_matches(name, names, n=5)
     # difflib rates 'pfm' and 'pdm' equally for 'pmd'; most typos swap letters.
-    swapped = [other for other in close if sorted(other) == sorted(name)]
+    swapped = [candidate for candidate in close if sorted(candidate) == sorted(name)]
     hint = f" Did you mean {(swapped or close)[0]!r}?" if close else ""
     message = f"Unknown algorithm {name!r}.{hint} Available: {', '.join(names)}."
     if not built_ins():
-        message += f" The package {OWN_PACKAGE!r} is not installed, whose metadata name the built-ins."
+        message += f" The built-ins are missing, because the package {OWN_PACKAGE!r} is not installed."
     for package, error in unreadable().items():
-        message += f" Not read: the entry points of package {package!r} ({error})."
+        message += f" The entry points of package {package!r} could not be read ({error})."
     return message

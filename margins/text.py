@@ -4,14 +4,14 @@ from collections.abc import Container, Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[object]], left: Container[int] = (0,)) -> str:
-    """Cells in columns, two spaces apart: those of `left` to the left, the others to the right.
+    """Return rows as text, with columns two spaces apart and aligned to the left or the right.
 
     Parameters
     ----------
     rows : iterable of sequences
-        Each of as many cells.
+        Rows with the same number of cells.
     left : container of int, default=(0,)
-        Columns, from 0.
+        Columns that are aligned to the left, from 0.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Versions of everything that results may depend on, for reports of errors."""
+"""Versions of everything that results may depend on, for bug reports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NOT_INSTALLED = "not installed"
 
 
 def versions() -> dict[str, str]:
-    """Versions of this package, of Python, of the system and of the packages used: dict of str."""
+    """Return the versions of this package, Python, the system and the packages used: dict of str."""
     from margins._update import abi
 
-    found = {
+    table = {
         "margins": sys.modules["margins"].__version__,
         "binary interface": str(abi),
         "Python": sys.version.replace("\n", " "),
@@ -26,21 +26,21 @@ def versions() -> dict[str, str]:
     }
     for name in (*REQUIRED, *OPTIONAL):
         try:
-            found[name] = metadata.version(name)
+            table[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = NOT_INSTALLED
+            table[name] = NOT_INSTALLED
     from threadpoolctl import threadpool_info
 
     for library in threadpool_info():
         kind, version = library["internal_api"], library["version"]
-        found[kind] = f"{version}, {library['num_threads']} threads"
-    return found
+        table[kind] = f"{version}, {library['num_threads']} threads"
+    return table
 
 
 def show_versions() -> None:
     """Print the versions of this package, of Python and of the packages that it uses.
 
-    Reports of errors should have them.
+    Include them in bug reports.
 
     Examples
     --------

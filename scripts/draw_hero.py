@@ -33,13 +33,13 @@ RIVALS = {
 
 
 def problem():
-    """Two classes in the plane with a gap between them: X, centred, and y."""
+    """Return two classes in the plane with a gap between them: X, centred, and y."""
     X, y = make_blobs(60, centers=[[-1.3, -0.9], [1.3, 0.9]], cluster_std=0.55, random_state=4)
     return X - X.mean(axis=0), np.where(y == 1, 1, -1)
 
 
 def fit(X, y, epochs):
-    """A run of the perceptron with dynamic margin that ends after some epochs."""
+    """Return a fit of the perceptron with dynamic margin that ends after some epochs."""
     classifier = margins.get("pdm-succ")(
         C=np.inf, fit_intercept=False, eps=0.002, max_iter=epochs, random_state=0
     )
@@ -49,7 +49,7 @@ def fit(X, y, epochs):
 
 
 def draw_gap(ax, X, y, classifier, title):
-    """Samples, the hyperplane, the gap achieved, and the width that no gap can exceed."""
+    """Draw samples, the hyperplane, the gap achieved, and the width that no gap can exceed."""
     normal = classifier.coef_[0] / np.linalg.norm(classifier.coef_)
     certificate = classifier.certificates_[0]
     along = np.array([-normal[1], normal[0]])
@@ -70,7 +70,7 @@ def draw_gap(ax, X, y, classifier, title):
 
 
 def draw_bounds(ax, classifier):
-    """The margin achieved and its limit, after the epochs that end with a certificate."""
+    """Draw the margin achieved and its limit, after the epochs that end with a certificate."""
     certified = [epoch for epoch in classifier.learning_curve_[0] if epoch.certificate is not None]
     epochs = [epoch.epoch for epoch in certified]
     achieved = [epoch.certificate.margin for epoch in certified]
@@ -84,7 +84,7 @@ def draw_bounds(ax, classifier):
 
 
 def draw_times(ax, points):
-    """A row of dots for each other library: a dot is one problem."""
+    """Draw a row of dots for each other library, one dot for each problem."""
     names = [name for name in RIVALS if any(rival == name for _, rival, _ in points)]
     rng = np.random.default_rng(0)
     for row, name in enumerate(names):
@@ -104,7 +104,7 @@ def draw_times(ax, points):
 
 
 def draw(points, path):
-    """Draw all of it."""
+    """Draw the whole picture."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -85,7 +85,7 @@ class Dataset(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """What the table below says about one set. Column numbers are those of the text file."""
+    """The table's entry for one data set. Column numbers refer to the text file."""
 
     reader: Callable  # (paths, entry) -> X, y
     n_features: int
@@ -93,7 +93,7 @@ class Entry:
     source: str
     train: tuple[str, ...]
     test: tuple[str, ...] = ()
-    scale: float = 1.0  # of the features of the binary task
+    scale: float = 1.0  # factor of the features in the binary task
     label: int = -1
     omitted: Sequence[int] = ()  # identifiers and names: no features
     nominal: Sequence[int] = ()
@@ -131,7 +131,7 @@ def load(name: str, part: str = "train") -> Dataset:
     Raises
     ------
     ValueError
-        Unknown name or part, or a file whose columns are not those of the table.
+        If a name or part is unknown, or the columns of a file differ from the table.
     FileNotFoundError
         MARGINS_DATA is not set, or a file is not there.
     """

@@ -1,4 +1,4 @@
-"""What the reproductions share: command line, timed fits, tables for people, JSON for machines."""
+"""Common parts of the reproductions: command line, timed fits, tables for people, JSON for machines."""
 
 import argparse
 import json
@@ -27,18 +27,18 @@ try:
 except ImportError:
     tqdm = None
 
-SMALL = ("mushrooms", "promoters", "sonar", "splice")  # what --quick runs
+SMALL = ("mushrooms", "promoters", "sonar", "splice")  # the sets that --quick runs
 FILES = ("cache", "figure", "json", "out")  # their paths are not part of the results
-SVC_ITERATIONS = 10  # of LinearSVC for one of our full epochs, which may hold hundreds of passes
-DECADES = range(1, -7, -1)  # of the grid of tol, from 10 down
+SVC_ITERATIONS = 10  # LinearSVC's iterations for one of our full epochs, which may have many passes
+DECADES = range(1, -7, -1)  # powers of 10 in the grid of tol
 LEGEND = """\
-seconds: of the processor; the papers' are those of an Intel Core 2 Duo at 2.5 GHz.
+seconds: processor time; the papers' were measured on an Intel Core 2 Duo at 2.5 GHz.
 ratio: seconds in units of LinearSVC's (in the paper: of DCD's).   -: not in the paper, or no such thing.
 !: ended without its proof (the ConvergenceWarning is in the JSON).   <: not good enough at any tol."""
 
 
 def command_line(description):
-    """The options that the scripts have in common: argparse.ArgumentParser."""
+    """Return a parser with the options that the scripts have in common: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -63,7 +63,7 @@ def command_line(description):
         type=_positive,
         default=1,
         metavar="N",
-        help="fits of which the median of the seconds is reported (default: %(default)s)",
+        help="number of fits whose median time is reported (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="random_state (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
@@ -78,7 +78,7 @@ def _positive(text):
 
 
 def chosen_data(parser, arguments):
-    """Names of the data sets to run: list of str. Exits with code 2 if there is nothing to run."""
+    """Return the names of the data sets to run: list of str. Exit with code 2 if there are none."""
     if not os.environ.get(real_data.VARIABLE):
         parser.error(
             f"the environment variable {real_data.VARIABLE} must be set to the folder that holds the "
@@ -119,7 +119,7 @@ class Fit:
 
     @property
     def row(self):
-        """What is reported of every fit: dict."""
+        """Return the numbers that are reported for every fit: dict."""
         return {
             "seconds": self.seconds,
             "n_epochs": int(self.classifier.n_iter_),
@@ -130,7 +130,7 @@ class Fit:
 
 
 def timed_fit(make, X, y, repeats=1):
-    """Fit `make()` `repeats` times: Fit."""
+    """Fit `make()` `repeats` times, and return the Fit."""
     seconds, message = [], None
     for _ in range(repeats):
         classifier = make()
@@ -148,9 +148,9 @@ def timed_fit(make, X, y, repeats=1):
 
 
 def largest_tol(make, good, X, y, arguments):
-    """The fit of `make(tol)` with the largest tol of a grid for which `good(fit)`: Fit.
+    """Return the Fit of `make(tol)` with the largest tol of a grid for which `good(fit)` is true.
 
-    The seconds of a solver whose accuracy depends on tol are those of the largest tol that reaches it.
+    A solver whose accuracy depends on tol is timed with the largest tol that reaches the accuracy.
     The grid has one significant digit: 10, 9, 8, ..., 1, 0.9, ... (with ``--quick`` the powers of ten
     only). The powers of ten are tried first, then the digits above the first good one. If none is
     good, or the iterations run out, it is the last fit, with ``good=False``.
@@ -170,7 +170,7 @@ def largest_tol(make, good, X, y, arguments):
 
 
 def fit_at_tol(tol, make, good, X, y, repeats=1):
-    """The fit of `make(tol)`: Fit."""
+    """Return the Fit of `make(tol)`."""
     fit = timed_fit(lambda: make(tol), X, y, repeats)
     return replace(fit, tol=tol, good=bool(good(fit)))
 
@@ -216,7 +216,7 @@ def table(titles, rows):
 
 
 def environment():
-    """What the seconds depend on: dict of str."""
+    """Return the versions and the hardware that seconds depend on: dict of str."""
     return {
         "margins": margins.__version__,
         "scikit-learn": sklearn.__version__,
@@ -229,13 +229,13 @@ def environment():
 
 
 class Progress:
-    """A bar of fits on stderr, if that is a terminal and tqdm is installed; else silent."""
+    """A progress bar on stderr, if it is a terminal and tqdm is installed; otherwise silent."""
 
     def __init__(self, total):
         self._bar = tqdm(total=total, leave=False) if tqdm and sys.stderr.isatty() else None
 
     def step(self, label):
-        """Say which fit begins."""
+        """Show which fit starts."""
         if self._bar is not None:
             self._bar.update()
             self._bar.set_description(label)  # shows both at once
@@ -269,7 +269,7 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     for name in names:
         results.append(reproduce(name, arguments, progress))
         progress.print(text(results[-1]))
-        write_json(arguments, source, results)  # what is done survives an interruption
+        write_json(arguments, source, results)  # finished results survive an interruption
     return results
 
 

@@ -15,7 +15,7 @@ TEXT_DELTA = 0.1
 
 
 def delta_of(name, radius):
-    """Delta of a data set, and its source."""
+    """Return Delta of a data set, and its source."""
     if name in PAPER_DELTA:
         return PAPER_DELTA[name], "the paper's"
     if name in TEXT:
@@ -24,13 +24,13 @@ def delta_of(name, radius):
 
 
 def length_of_longest(X):
-    """R = max_k |x_k|, without bias and slack terms."""
+    """Return R = max_k |x_k|, without bias and slack terms."""
     squares = X.multiply(X) if sparse.issparse(X) else np.square(X)
     return math.sqrt(squares.sum(axis=1).max())
 
 
 def extended_margin(fit, C):
-    """1 / sqrt(2 min_c J(c w)), J(w) = |w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2."""
+    """Return 1 / sqrt(2 min_c J(c w)), J(w) = |w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2."""
     products = fit.scores
     weights, bias = fit.classifier.coef_[0], float(fit.classifier.intercept_[0])
     sqnorm = float(weights @ weights) + bias**2

@@ -54,7 +54,7 @@ REEXPORTED = re.compile(r"globals\(\)\.update\([^)]*for kind in \(([^)]*)\)")
 
 
 def python_type(declared, homes):
-    """The annotation of a declared type, C's or a class; Any for none, or for a struct."""
+    """Return the annotation of a declared type, C's or a class; Any for none or a struct."""
     element, bracket, _ = declared.removeprefix("const ").strip().partition("[")
     if bracket:
         return f"NDArray[{ELEMENTS.get(element, 'Any')}]"
@@ -62,7 +62,7 @@ def python_type(declared, homes):
 
 
 def parameter(text, homes):
-    """A parameter of a function as a stub has it."""
+    """Return a parameter of a function as written in a stub."""
     if text in ("self", "cls", "*", "/"):
         return text
     if text.startswith("*"):
@@ -83,7 +83,7 @@ def parameter(text, homes):
 
 
 def function(match, decorators, homes):
-    """The lines of a function or method."""
+    """Return the lines of a function or method."""
     name = match["function"].replace("__cinit__", "__new__")
     arguments = re.split(r",\s*(?![^\[(]*[\])])", match["arguments"].strip())
     arguments = [parameter(" ".join(each.split()), homes) for each in arguments if each]
@@ -96,7 +96,7 @@ def function(match, decorators, homes):
 
 
 def attributes_of(declarations, homes):
-    """{class: lines} of the attributes that a .pxd file makes visible."""
+    """Return {class: lines} of the attributes that a .pxd file makes visible."""
     lines, current = {}, None
     for cls, access, kind, names in ATTRIBUTES.findall(declarations):
         current = cls or current
@@ -108,7 +108,7 @@ def attributes_of(declarations, homes):
 
 
 def body_of(source, declarations, homes):
-    """The lines of a stub after its imports."""
+    """Return the lines of a stub after its imports."""
     source = re.sub(r'"""[\s\S]*?"""', "", source)
     attributes, lines, decorators, is_plain = attributes_of(declarations, homes), [], [], False
     for match in STATEMENT.finditer(source):
@@ -130,7 +130,7 @@ def body_of(source, declarations, homes):
 
 
 def stubs():
-    """{path: text} of all stubs."""
+    """Return {path: text} of all stubs."""
     paths = sorted(path for each in SOURCES for path in (ROOT / "margins").glob(f"{each}.pyx"))
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
     sources = {module: path.read_text(encoding="utf-8") for module, path in modules.items()}
@@ -149,7 +149,7 @@ def stubs():
 
 
 def stub_of_get():
-    """`margins.get` with an overload for every name of a built-in algorithm in pyproject.toml."""
+    """Return `margins.get` with an overload for every built-in algorithm in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     algorithms = project["entry-points"]["margins.algorithms"]
     places = {name: place.split(":") for name, place in algorithms.items()}

@@ -12,7 +12,8 @@ class KernelAdatron(SoftMarginClassifier):
     ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which increases the dual objective for eta below
     2 / R**2. With eta=None the step is optimal for each sample, ``1 / N``: `dcd` without shrinking.
 
-    **Take it for** comparing with the kernel adatron. **Rather not for** the mere solution.
+    **Take it for** comparisons with the kernel adatron. **Rather not for** the solution alone, which
+    `MarginClassifier` finds sooner.
 
     **Source**: Friess, Cristianini & Campbell (1998).
 
@@ -31,8 +32,8 @@ class KernelAdatron(SoftMarginClassifier):
 
     eta: float | None = parameter(
         optional(Interval(0, 1e240, "neither")),
-        "Step size, below 2 / R**2, where R is the largest norm of a sample, bias and slack term "
-        "included. None: 1 / N for a sample of squared norm N.",
+        "Step size, below 2 / R**2; R is the largest norm of a sample, including bias and slack term. "
+        "None: 1 / N for a sample of squared norm N.",
         default=None,
     )
 
@@ -40,7 +41,7 @@ class KernelAdatron(SoftMarginClassifier):
         if self.eta is not None and not self.eta * run.sqradius < 2:
             raise ValueError(
                 f"eta of {self._display_name()} must be below 2 / R**2 = {2 / run.sqradius:g} for these "
-                f"samples, or steps may decrease the dual objective. Got {self.eta!r}."
+                f"samples; otherwise steps may decrease the dual objective. Got {self.eta!r}."
             )
         run.rescale_to_feasible()  # after a warm start
         if run.loss.has_upper_bounds:

@@ -10,12 +10,12 @@ from margins.solvers.schedules import DEEP
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):
     """Aggressive ROMMA: update at every sample whose product ``a.y`` is at most ``1 - eps``.
 
-    The updates are those of `romma`: the shortest weight vector with functional margin 1 on the sample
+    Updates are as in `romma`: the shortest weight vector with functional margin 1 on the sample
     that also satisfies the previous constraint. It is never longer than ``1 / gamma``, gamma the maximum
     margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``.
     **Guarantee**: accuracy ``eps``, on separable data after at most ``(R / (eps gamma))**2`` updates.
 
-    **Take it for** a bound on updates known before the run. **Rather not for** unscaled data.
+    **Take it for** a number of updates bounded before the run. **Rather not for** unscaled data.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.
@@ -37,7 +37,7 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
         accuracy = self.eps
         while not run.finished:
             yield Phase(_rules(accuracy), DEEP)
-            accuracy /= 2  # rounding has kept eps from being proven
+            accuracy /= 2  # rounding kept the run from proving eps
 
     def online_rules(self, sqradius):
         return _rules(self.eps)

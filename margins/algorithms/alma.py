@@ -32,9 +32,9 @@ class AlmaState(State):
         self.u = self.v if self.p == 2 else np.sign(self.v) * np.abs(self.v) ** (self.p - 1)
 
     def without_dual(self):
-        other = copy.deepcopy(self)
-        other.beta = None  # what slack terms have added to the powers and sums of theta stays
-        return other
+        twin = copy.deepcopy(self)
+        twin.beta = None  # the powers and sums of theta keep their slack terms
+        return twin
 
     def begin(self, data):
         super().begin(data)
@@ -90,14 +90,14 @@ class AlmaState(State):
 
     @property
     def normalised_upper_bound(self):
-        """No margin of samples / |sample|_p so far is larger."""
-        # Both bounds hold at any time: weak duality, and the bound of the number of updates.
+        """Upper bound of every margin of the samples so far, divided by their p-norms."""
+        # Two bounds hold at any time, one by weak duality and one by the number of updates.
         bound = math.sqrt(8 * (self.p - 1) / (self.n_updates + 1)) / self.eps
         total = self._scalar(_alma.SHARE_SUM)
         return min(bound, self.norm / total) if total > 0 else bound
 
     def normalised_certificate(self, data):
-        """The certificate of samples / |sample|_p."""
+        """Return the Certificate of the samples divided by their p-norms."""
         bound = self.normalised_upper_bound
         products = np.empty(len(data))
         _alma.normalised_products(data, self.norms, self.p, self.u, self.beta, products)
@@ -116,18 +116,18 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     2 ln(n_features), q is near 1, and irrelevant features have little influence. **Guarantee**: on
     separable data (on all data if C < inf) it ends, at the latest after an epoch without updates, with
     at least ``1 - eps`` of the maximum margin *of the normalised samples in that norm*. The fit proves
-    it, and `converged_` is about it:
+    this guarantee, to which `converged_` refers:
 
     - `normalised_certificates_`: a list of Certificate, about the samples divided by their p-norms
-      (bias and slack terms included), so without a unit. `margin` is the least product of such a
-      sample with w / |w|_q, `upper_bound` is at least that of any w; `primal` and `dual` only restate
-      them. `fraction` is at least ``1 - eps`` if the fit has converged. Empty after `partial_fit`, as
-      `certificates_` is; the bound of all samples so far is then in `normalised_upper_bounds_`.
-    - `certificates_`: as of all classifiers, about the samples as they are, in the 2-norm and in units
-      of X. Valid and comparable, but not what the algorithm optimises; `fraction` may be small.
+      (bias and slack terms included), so without a unit. `margin` is the smallest product of such a
+      sample with w / |w|_q, and no w has a margin above `upper_bound`; `primal` and `dual` only restate
+      them. `fraction` is at least ``1 - eps`` if the fit converged. Like `certificates_`, it is empty
+      after `partial_fit`; `normalised_upper_bounds_` then has the bounds for all samples so far.
+    - `certificates_`: as for all classifiers, about the samples themselves, in the 2-norm and in units
+      of X. They are valid, but the algorithm optimises another margin, so `fraction` may be small.
 
-    `dual_coef_`, available with a finite C, belongs to `certificates_`; `coef_` is proportional to the
-    sum of alpha_k y_k x_k only with ``p=2``.
+    `dual_coef_`, available if C is finite, belongs to `certificates_`; `coef_` is proportional to the
+    sum of alpha_k y_k x_k only if ``p=2``.
 
     **Take it for** few relevant features among many. **Rather not for** the margin of the 2-norm.
 
@@ -158,15 +158,15 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     stop: Literal["certificate", "clean-pass"] = parameter(
         OneOf("certificate", "clean-pass"),
-        "When a fit ends: as soon as `normalised_certificates_` prove eps, or, as in the paper, only "
-        "after a full epoch without updates.",
+        "When a fit ends: as soon as `normalised_certificates_` prove eps or, as in the paper, after a "
+        "full epoch without updates.",
         default="certificate",
     )
 
     KEPT = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
 
     def specification(self, sqnorms, continues=False):
-        # The number of updates proves a bound of the samples they were made by.
+        # The number of updates bounds the margin of the samples that caused them, of no others.
         return super().specification(sqnorms, continues)._replace(needs_same_samples=True)
 
     def new_state(self, n_features, n_samples):
@@ -184,7 +184,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     def describe(self, run):
         certificate = run.weights.normalised_certificate(run.data)
-        return f"Of samples divided by their {self.p:g}-norms: {run.loss.describe(certificate)}"
+        return f"Samples divided by their {self.p:g}-norms: {run.loss.describe(certificate)}"
 
     def _attributes_of(self, fit):
         certificates = [run.weights.normalised_certificate(run.data) for run in fit.runs]

@@ -7,7 +7,7 @@ from margins.parameters import OneOf, parameter
 class AveragedPerceptron(NoiseTolerantClassifier):
     """The averaged perceptron: the mean of all hypotheses, weighted as in voting.
 
-    One weight vector that approximates the votes of the voted perceptron.
+    It is one weight vector, which approximates the votes of the voted perceptron.
 
     **Take it for** noisy labels, and streams with a fixed target. **Rather not for** a drifting
     target.
@@ -28,5 +28,5 @@ class AveragedPerceptron(NoiseTolerantClassifier):
     """
 
     averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS), "As for the perceptron.", default="averaged"
+        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="averaged"
     )

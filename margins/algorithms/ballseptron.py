@@ -21,7 +21,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     most ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S``
     may fall below it, which proves that no such margin exists: the fit ends with a warning.
 
-    **Take it for** a margin that is known to be above a radius. **Rather not for** unknown margins.
+    **Take it for** margins known to exceed a radius. **Rather not for** unknown margins.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     bound on the number of updates is derived here.
@@ -48,10 +48,10 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60)),
-        "Radius of the balls, in the units of X; 0: the perceptron. None: with C < inf half the margin "
-        "that the slack terms alone ensure; with C = inf twice the margin that a perceptron achieves, "
-        "doubled again as long as a run takes at most "
-        f"{EASY_EPOCHS} epochs; finally 0.99 times the last margin achieved.",
+        "Radius of the balls, in the units of X; 0: the perceptron. None, with C < inf: half the margin "
+        "that the slack terms alone ensure. None, with C = inf: twice the margin of a perceptron, "
+        f"doubled as long as a run takes at most {EASY_EPOCHS} epochs; finally 0.99 times the last "
+        "margin achieved.",
         default=None,
     )
 
@@ -60,7 +60,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
         return self.radius is not None
 
     def specification(self, sqnorms, continues=False):
-        # |a| / S below the radius ends a fit.
+        # A fit ends if |a| / S, a bound for its samples alone, falls below the radius.
         return super().specification(sqnorms, continues)._replace(needs_same_samples=True)
 
     def phases(self, run):

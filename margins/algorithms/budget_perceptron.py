@@ -11,13 +11,13 @@ class BudgetPerceptron(BudgetClassifier):
     A sample with a product of at most beta is added. Then, as long as the product of some cached sample
     with the weight vector without it exceeds beta, the sample with the largest such product is removed.
     **Guarantee**: on separable data the cache never holds more than ``(R**2 + 2 beta) / gamma**2``
-    samples. With a `size`, nothing is removed before the cache is full, and then the sample with the
-    largest product.
+    samples. With a `size`, nothing is removed until the cache is full; then the sample with the largest
+    product is.
 
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
 
-    **Take it for** streams, and kernel models of a fixed set, that must stay small: give a `size`.
+    **Take it for** streams, and kernel models of fixed samples, that must stay small: give a `size`.
     **Rather not for** streams with a kernel, since `partial_fit` is linear.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
@@ -37,8 +37,8 @@ class BudgetPerceptron(BudgetClassifier):
 
     size: int | None = parameter(
         optional(Interval(1, 2**31 - 1, integer=True)),
-        "Maximum number of samples in the cache. None: no limit; if classes cannot be separated, it "
-        "grows as long as there are samples.",
+        "Maximum number of samples in the cache. None: no limit; if classes cannot be separated, the "
+        "cache grows as long as there are samples.",
         default=None,
     )
 

@@ -24,11 +24,12 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     and eta is small, the solution is arbitrarily good; suitable values depend on the data.
 
     They are estimated from certificates. After every full pass without updates, and after at most a few
-    other passes, a new phase begins: its threshold is at most the proven upper bound of the margin, and
-    eta and the exponent are at most proportional to the unproven share of it. A run ends when eps is
-    proven; no bound on the number of updates is known.
+    other passes, a new phase starts: its threshold is at most the proven upper bound of the margin, and
+    eta and the exponent are at most proportional to the unproven share of the margin. A run ends when
+    eps is proven; no bound on the number of updates is known.
 
-    **Take it for** comparing algorithms of constant rate. **Rather not for** unscaled data: it is slow.
+    **Take it for** comparisons of constant-rate algorithms. **Rather not for** unscaled data: it is
+    slow.
 
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
     The phases are an addition.
@@ -57,8 +58,8 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
-        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
-        "the longest so far.",
+        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
+        "longest so far.",
         default=None,
     )
 
@@ -82,7 +83,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
             yield self._phase_of(beta, exponent, eta * t**self.falling_rate)
 
     def _first_values(self, sqradius):
-        """The initial beta, eta and exponent, the first two in the units of X."""
+        """Return the initial beta, eta and exponent, the first two in the units of X."""
         radius = math.sqrt(sqradius) if self.radius is None else self.radius
         exponent = 0.5 if self.exponent is None else float(self.exponent)
         return self.beta * radius, self.eta / radius, exponent

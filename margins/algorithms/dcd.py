@@ -7,14 +7,15 @@ from margins.solvers.dual_cd import dual_coordinate_descent
 
 
 class DualCoordinateDescent(SoftMarginClassifier):
-    """Dual coordinate descent: optimise one dual variable after the other.
+    """Dual coordinate descent: optimise one dual variable at a time.
 
     Every coordinate update solves the dual problem for one alpha with the others fixed, by
     ``alpha <- alpha + (1 - a.y) / N`` within its bounds. This is LIBLINEAR's algorithm for the problem
     of `LinearSVC`, but the fit ends when its accuracy is proven, not when the gradient is within a
     tolerance.
 
-    **Take it for** comparing with LIBLINEAR, update by update. **Rather not for** the mere solution.
+    **Take it for** comparisons with LIBLINEAR, update by update. **Rather not for** the solution alone,
+    which `MarginClassifier` finds sooner.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,
     Wang & Lin (2008), LIBLINEAR.
@@ -22,7 +23,7 @@ class DualCoordinateDescent(SoftMarginClassifier):
     See Also
     --------
     KernelAdatron : A step size, and no shrinking.
-    MarginClassifier : The same problems by the fastest solver.
+    MarginClassifier : The same problems, with the fastest solver.
 
     Examples
     --------

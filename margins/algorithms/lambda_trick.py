@@ -7,13 +7,13 @@ from margins.parameters import Interval, parameter
 class LambdaTrickPerceptron(NoiseTolerantClassifier):
     """The perceptron with the lambda-trick: an offset on the scores of samples that have been added.
 
-    As soon as a sample has been added, its own score gets the offset lam K(x, x), the same however often
-    it is added, so that noisy samples soon cause no more updates. Predictions have no offset. The trick
-    approximates the 2-norm soft margin, which is a finite C.
+    As soon as a sample has been added, its score gets the offset lam K(x, x), however often it is added,
+    so that noisy samples soon cause no more updates. Predictions have no offset. The trick approximates
+    the 2-norm soft margin, which is a finite C.
 
-    An update adds eta K(x, x) to the score of its sample, so that lam / eta is the offset in units of
-    updates. It is that of the paper's Figure 2. The paper's tables fit an offset of eta times their
-    lambda better (docs/papers.md).
+    An update adds eta K(x, x) to the score of its sample, so lam / eta is the offset in units of
+    updates, as in the paper's Figure 2. The paper's tables fit an offset of eta times their lambda
+    better (docs/papers.md).
 
     **Take it for** noisy labels. **Rather not for** a finite C, which is its exact form.
 
@@ -34,6 +34,6 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
 
     lam: float = parameter(
         Interval(0, 1e60),
-        "The lambda-trick: lam K(x, x) is added to l (score) of a sample that has been added.",
+        "Offset: lam K(x, x) is added to l (score) of a sample that has been added.",
         default=1.0,
     )

@@ -7,9 +7,9 @@ from margins.parameters import OneOf, parameter
 class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     """The longest survivor: the hypothesis with the most correct classifications before a mistake.
 
-    Of equals, the first one. Without a margin this is Gallant's pocket algorithm.
+    The first one wins ties. Without a margin this is Gallant's pocket algorithm.
 
-    **Take it for** comparing averagings. **Rather not for** accuracy: averages are usually better.
+    **Take it for** comparisons of averagings. **Rather not for** accuracy: averages are usually better.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 
@@ -26,4 +26,6 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="longest")
+    averaging: AveragingName = parameter(
+        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="longest"
+    )

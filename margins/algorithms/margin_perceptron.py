@@ -37,8 +37,8 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
-        "the longest so far.",
+        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
+        "longest so far.",
         default=None,
     )
 

@@ -13,17 +13,17 @@ from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
 # Full epochs of the perceptron with margin in the initial phase.
 INITIAL_EPOCHS = 5
 
-# Limits the margin required next: after so many times the updates so far, the threshold has decreased to
-# the margin achieved.
+# Limits the margin required next: after PATIENCE times the updates so far, the threshold has decreased
+# to the margin achieved.
 PATIENCE = 4.0
 
 
 class Margitron(OnlineMixin, MaximumMarginClassifier):
-    """The margitron: a threshold between the fixed functional margin and the fixed directional one.
+    """The margitron: a threshold between a fixed functional margin and a fixed directional margin.
 
-    A sample is added when ``a.y <= b t**(1 - exponent)``, t the number of updates so far, or, with the
-    other class of thresholds, when ``a.y <= b |a|**(1 - exponent)``. Exponent 1 is the perceptron with
-    margin in both classes; exponent 0 in the second one is the perceptron with fixed margin.
+    A sample is added when ``a.y <= b t**(1 - exponent)``, t the number of updates so far, or, with
+    ``threshold="norm"``, when ``a.y <= b |a|**(1 - exponent)``. Exponent 1 is the perceptron with margin
+    for both thresholds; exponent 0 with "norm" is the perceptron with fixed margin.
 
     On separable data it ends if exponent > 0. As b grows, the guaranteed share of the maximum margin
     tends to ``1 - exponent / 2`` with "t", and to ``1 / (1 + exponent)`` with "norm" (exponent <= 1);
@@ -31,7 +31,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     ``b**(1 / exponent)``, so a good b needs an estimate of the maximum margin, which certificates give:
     a perceptron with margin runs first. Then, and whenever a full pass without updates does not prove
     eps, the exponent is set to the unproven share of the margin (but not below a given exponent), and b
-    such that the margin required next is between the margin achieved and the upper bound.
+    is set so that the margin required next is between the margin achieved and the upper bound.
 
     **Take it for** studies of growing thresholds. **Rather not for** a known number of updates.
 
@@ -70,8 +70,8 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
-        "the longest so far.",
+        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
+        "longest so far.",
         default=None,
     )
 
@@ -93,7 +93,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
             yield Phase(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
 
     def _raised(self, run):
-        """The condition that requires more than the margin achieved so far."""
+        """Return the condition that requires more than the margin achieved so far."""
         certificate, weights = run.certificate, run.weights
         achieved, bound = certificate.margin, certificate.upper_bound
         if not (achieved > 0 and weights.sqnorm > 0):
@@ -108,11 +108,11 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
         return unproven if self.exponent is None else max(unproven, float(self.exponent))
 
     def _condition(self, b, exponent):
-        """The condition for b in the units of X."""
+        """Return the condition for b in the units of X."""
         return (UpdatePower if self.threshold == "t" else LengthPower)(b, exponent)
 
     def _rules_of(self, radius, update):
-        """The rules of the given b."""
+        """Return the rules for the parameter b."""
         exponent = max(self.eps, 0.5) if self.exponent is None else float(self.exponent)
         unit = radius**2 if self.threshold == "t" else radius ** (1 + exponent)
         return Rules(self._condition(self.b * unit, exponent), update, NoShrink())

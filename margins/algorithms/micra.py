@@ -8,10 +8,10 @@ class MistakeControlledRule(ConstantRateMargin):
     """MICRA: as CRAMMA, with a learning rate that also decreases with the number of updates.
 
     A sample is misclassified when ``u.y <= beta t**-exponent``, t the number of updates so far; then
-    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`, whose phases are
-    used here, too: eta is the learning rate at the start of a phase, and decreases within it.
+    ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`. The phases are the same
+    as in `cramma`: eta is the learning rate at the start of a phase, and decreases within it.
 
-    **Take it for** comparing algorithms of falling rates. **Rather not for** unscaled data: it is slow.
+    **Take it for** comparisons of falling-rate algorithms. **Rather not for** unscaled data: it is slow.
 
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
     controlled by the number of mistakes. The phases are an addition.

@@ -15,9 +15,9 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     than ``(1 + kappa) * b / (R**2 + 2 b)`` of gamma: the larger kappa, the better, but above 1
     convergence is not guaranteed.
 
-    Gamma need not be known: the margin achieved by one full epoch without shrinking is a lower bound of
-    it, from which lam is chosen. Whenever a full pass without updates does not prove eps, b is doubled,
-    and lam is chosen again, from the margin achieved by then.
+    Gamma need not be known: lam is chosen from a lower bound, the margin achieved by one full epoch
+    without shrinking. Whenever a full pass without updates does not prove eps, b is doubled, and lam is
+    chosen again from the margin achieved by then.
 
     **Take it for** studies of weight shrinking. **Rather not for** a known number of updates.
 
@@ -38,7 +38,7 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
 
     kappa: float = parameter(
         Interval(0, 1, "left"),
-        "Sets lam by the formula above, with the largest margin achieved so far in place of gamma.",
+        "Sets lam by the formula above, with the largest margin achieved so far instead of gamma.",
         default=0.999,
     )
     lam: float | None = parameter(

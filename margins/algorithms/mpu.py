@@ -15,14 +15,14 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     A run starts with a b that guarantees the accuracy in advance; if the certificate does not confirm
     eps, b is doubled and the run continues. Samples are processed in nested active sets.
 
-    **Take it for** an accuracy known before the run, or the L1-SVM by rules. **Rather not for** the mere
-    solution, which `MarginClassifier` finds sooner.
+    **Take it for** an accuracy known before the run, or a rule-based L1-SVM. **Rather not for** the
+    solution alone, which `MarginClassifier` finds sooner.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
 
     See Also
     --------
-    MarginClassifier : The same problems by the fastest solver.
+    MarginClassifier : The same problems, with the fastest solver.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
         if accuracy is None:
             accuracy = accuracy_before_run(run.loss, self.eps)
         accuracy = max(accuracy, TUNING.unlearning.finest_accuracy)
-        # R = 0: all rows are 0, which the hinge loss allows.
+        # R is 0 if all rows are 0, which the hinge loss allows.
         delta_b = self.delta_b * (run.sqradius or 1.0)
         b = threshold(run.loss, self.C, accuracy, delta_b)
         if run.is_warm:

@@ -23,7 +23,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     without updates does not prove eps, b is doubled, n (unless given) is increased by one, and the run
     continues.
 
-    **Take it for** studies of shrinking that fades. **Rather not for** speed: `mpu` is faster.
+    **Take it for** studies of decreasing shrinkage. **Rather not for** speed: `mpu` is faster.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
 
@@ -53,8 +53,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, bias and slack term included; in a stream, of "
-        "the longest so far.",
+        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
+        "longest so far.",
         default=None,
     )
 
@@ -63,13 +63,13 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         yield _phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
         while not run.finished:
             yield _phase(n, b, DEEP)
-            # Samples misclassified with the old b also are with the new one: past updates stay valid.
+            # A sample misclassified with the old b also is with the new b: past updates stay valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
                 n = min(n + 1, MAX_N)
 
     def _first_values(self, sqradius):
-        """The initial n and b."""
+        """Return the initial n and b."""
         if self.radius is not None:
             sqradius = self.radius**2
         n = min(math.ceil(0.2 / math.sqrt(self.eps)), MAX_N) if self.n is None else self.n

@@ -10,21 +10,21 @@ from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
 class Norma(StepClassifier):
     """NORMA: every sample shrinks the weight vector, and margin errors are added.
 
-    ``a <- (1 - eta lam) a``, and ``+ eta y`` if ``a.y <= rho`` before. This is stochastic gradient
+    ``a <- (1 - eta lam) a``, plus ``eta y`` if ``a.y <= rho`` before. This is stochastic gradient
     descent on ``lam / 2 |a|**2 + mean of max(0, rho - a.y)`` with steps of constant size: the weight of
     past samples decays with a half-life of about ``0.7 / (eta lam)`` samples, so the algorithm can
     follow a drifting target and does not converge. `converged_` stays False.
 
     The length of a never exceeds ``R / lam``. **Guarantee**: in one pass over any T samples the mean of
-    ``lam / 2 |a|**2 + max(0, rho - a.y)`` exceeds that of any fixed weight vector u by at most ``|u|**2
-    / (2 eta T) + 2 eta R**2``.
+    ``lam / 2 |a|**2 + max(0, rho - a.y)`` exceeds the mean for any fixed weight vector u by at most
+    ``|u|**2 / (2 eta T) + 2 eta R**2``.
 
     The bias is penalised like a weight, as everywhere in this package; in the paper it is not. Nothing
-    is truncated: past samples are kept as one weight vector, or, with a kernel, as dual variables that
+    is truncated: past samples are kept as one weight vector or, with a kernel, as dual variables that
     decay.
 
-    **Take it for** the decay of old samples at a rate that you choose. **Rather not for** defaults: with
-    a drifting target `pa` and `pa-i` make fewer errors.
+    **Take it for** forgetting old samples at a chosen rate. **Rather not for** default settings: with a
+    drifting target `pa` and `pa-i` make fewer errors.
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.
 

@@ -10,7 +10,7 @@ from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rul
 class PassiveAggressiveClassifier(StepClassifier):
     """The passive-aggressive algorithm: the smallest change that gives the sample functional margin 1.
 
-    A sample with ``a.y >= 1``, ties included, makes no update; any other is added with the factor
+    A sample with ``a.y >= 1``, ties included, causes no update; any other is added with the factor
     ``c = loss / |y|**2``, where the loss is ``1 - a.y``.
 
     On data of maximum margin gamma the squared losses of all processed samples sum to at most ``(R /
@@ -38,14 +38,14 @@ class PassiveAggressiveClassifier(StepClassifier):
 
     min_loss: float = parameter(
         Interval(0, 1, "left"),
-        "Losses up to it make no update. 0: as in the paper, but then the losses of repeated epochs "
-        "tend to 0 on separable data without reaching it, and a fit does not converge.",
+        "Losses up to this value cause no update. 0: as in the paper, but then the losses of repeated "
+        "epochs tend to 0 on separable data without reaching it, and a fit does not converge.",
         default=1e-9,
     )
     averaging: Literal["last", "averaged"] = parameter(
         OneOf("last", "averaged"),
-        "The model of a fit: the last weight vector, or the mean of all, each weighted by the number of "
-        "samples that were processed with it.",
+        "The model of a fit: the last weight vector, or the mean of all weight vectors, each weighted "
+        "by the number of samples processed with it.",
         default="last",
     )
 
@@ -56,5 +56,5 @@ class PassiveAggressiveClassifier(StepClassifier):
         return Average(weights, "accesses") if self.averaging == "averaged" else None
 
     def update_rule(self, sqradius):
-        """The update, given R^2."""
+        """Return the update for R^2."""
         return PassiveAggressive()

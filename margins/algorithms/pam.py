@@ -7,7 +7,7 @@ from margins.parameters import Interval, parameter
 class PerceptronWithMargin(NoiseTolerantClassifier):
     """The perceptron algorithm with margins: scores must exceed tau theta_init.
 
-    Of the noise-tolerant variants that Khardon & Wachman compared, this one improves the last hypothesis
+    Among the noise-tolerant variants compared by Khardon & Wachman, it improves the last hypothesis
     most, and combinations with others gain little. **Guarantee**: on separable data, with theta learned
     in steps of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum,
     with tau in absolute units.

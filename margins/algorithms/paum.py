@@ -11,7 +11,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
 
     **Guarantee**: on separable data it ends, and class j has a margin of at least
     ``tau_j / (sqrt(8) (eta + max(tau_positive, tau_negative)))`` of the maximum. In one-vs-rest the
-    positive samples are those of the class.
+    samples of the class are positive.
 
     **Take it for** classes of uneven size. **Rather not for** class weights alone.
 
@@ -42,7 +42,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
     )
     intercept_scaling: float | None = parameter(
         AveragingClassifier.SCALINGS,
-        "An update moves the threshold by its square. None: R.",
+        "Value of the intercept's feature: an update moves the threshold by its square. None: R.",
         default=None,
     )
 

@@ -53,7 +53,7 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
                 accuracy = max(accuracy / self.eta, self.eps)
             yield _phase(self.eps)
         else:
-            # No multiple updates in the first pass: those of similar samples would inflate |a| / t.
+            # No multiple updates in the first pass: for similar samples they would inflate |a| / t.
             single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
             rules = Rules(single.condition, Additive(), NoShrink())
             yield Phase(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
@@ -70,8 +70,8 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """The perceptron with dynamic margin, run with successive accuracies.
 
-    As `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
-    fit runs through all accuracies, also where an earlier one proves `eps` already.
+    It is `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
+    fit runs through all accuracies, even if an earlier one already proves `eps`.
 
     **Take it for** fewer updates than `pdm`. **Rather not for** runs that stop early.
 
@@ -95,7 +95,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     stop: str = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or "
-        "as soon as the certificate proves eps, which an earlier accuracy often does.",
+        "as soon as the certificate proves eps, often with an earlier accuracy.",
         default="clean-pass",
     )
 

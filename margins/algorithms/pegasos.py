@@ -33,12 +33,12 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
 
     **Guarantee**: the objective ``lam / 2 |a|**2 + mean hinge loss`` of one of the first T weight
     vectors, chosen at random, exceeds the optimum in expectation by at most ``(sqrt(lam) + R)**2 (1 + ln
-    T) / (2 lam T)``, for any m. Steps do not end by themselves: `converged_` stays False, and the
-    certificate states the duality gap of the L1-SVM that was reached.
+    T) / (2 lam T)``, for any m. There is no stopping rule: `converged_` stays False, and the certificate
+    states the duality gap reached in the L1-SVM.
 
     C = inf is the limit, a perceptron on random draws, which adds samples with ``a.y <= 0``. The size of
     a stream is unknown, so `partial_fit` requires `lam`; every sample then counts as a draw, and the
-    certificate, the upper bound |a| / S, is that of the hard margin.
+    certificate states the upper bound |a| / S of the hard margin.
 
     **Take it for** a rough solution of the L1-SVM on very large data. **Rather not for** more than two
     digits: from there on ``MarginClassifier(loss="hinge")`` is faster.
@@ -66,20 +66,20 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     loss: Literal["hinge"] = parameter(OneOf("hinge"), "The L1-SVM.", default="hinge")
     lam: float | None = parameter(
         optional(Interval(1e-60, 1e60)),
-        "Regularisation; if given, it replaces C, as C = 1 / (m lam). None: 1 / (m C), where m C is the "
-        "sum of the samples' C if they differ; `partial_fit` is not available.",
+        "Regularisation; if given, C is 1 / (m lam). None: 1 / (m C), and `partial_fit` is not "
+        "available; if the C of samples differ, m C is their sum.",
         default=None,
     )
     batch_size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),
-        "k, the number of samples in a step. Draws that an epoch of m draws leaves over belong to the "
-        "first step of the next. Streams require 1.",
+        "k, the number of samples in a step. The draws left over in an epoch of m draws belong to the "
+        "first step of the next epoch. Streams require 1.",
         default=1,
     )
     project: bool = parameter(BOOLEAN, "Project onto the ball after every step.", default=True)
     shuffle: bool = parameter(
         BOOLEAN,
-        "Draw samples at random, with replacement. False: they are processed in the order of X.",
+        "Draw samples at random, with replacement. False: process them in the order of X.",
         default=True,
     )
     max_iter: int = parameter(
@@ -100,12 +100,12 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         )
 
     def _mean_penalty(self, n_samples):
-        """C of a sample of weight 1, as lam says it: float."""
+        """Return the C that corresponds to lam for a sample of weight 1."""
         with np.errstate(over="ignore", under="ignore"):
             C = float(1 / np.float64(float(self.lam) * n_samples))
         if not SMALLEST_C <= C <= LARGEST_C:
             raise ValueError(
-                f"lam of {self._display_name()} must leave 1 / (m lam) in "
+                f"lam of {self._display_name()} must give a C = 1 / (m lam) in "
                 f"[{SMALLEST_C:g}, {LARGEST_C:g}]. Got {C}."
             )
         return C
@@ -130,7 +130,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         C = of_each(run.loss.C, len(run.data))
         mean = float(np.mean(C))
         weight = None if np.all(mean == C) else C / mean
-        # The mean of C_k: the optimum has |w|^2 <= sum_k C_k.
+        # The mean of C_k, because the optimum has |w|^2 <= sum_k C_k.
         step = SubgradientStep(1 / (mean * len(C)), self.project, weight)
         return Rules(MarginError(), step, HarmonicDecay())
 

@@ -11,12 +11,12 @@ class Perceptron(NoiseTolerantClassifier):
     """The classical perceptron: add every misclassified sample.
 
     **Guarantee**: on separable data it ends, with a full epoch without mistakes, after at most ``(R /
-    gamma)**2`` updates. Its certificate states the margin reached, of which no share of the maximum is
+    gamma)**2`` updates. Its certificate states the margin reached; no share of the maximum is
     guaranteed.
 
     Its parameters cover every noise-tolerant variant of Khardon & Wachman: a margin, the lambda-trick, a
-    bound on the updates of each sample, a learned threshold with any initial value, and averaging or
-    selection over iterates. The algorithms named after these variants are presets of this class.
+    bound on the updates of each sample, a learned threshold with any initial value, and averages or
+    selections of iterates. The algorithms named after these variants are presets of this class.
 
     **Take it for** the usual baseline. **Rather not for** noisy labels.
 
@@ -49,7 +49,7 @@ class Perceptron(NoiseTolerantClassifier):
         OneOf("epochs", "once", "never"), NoiseTolerantClassifier.ABOUT_SHUFFLE, default="epochs"
     )
     max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
     )
 
     WARNS = True

@@ -24,8 +24,8 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     large, ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that no such margin exists: the fit
     ends with a warning.
 
-    **Take it for** a margin that is known or must be refuted. **Rather not for** unknown margins: with C
-    = inf and too large a gamma it runs until max_iter.
+    **Take it for** a margin that is known or must be refuted. **Rather not for** unknown margins: if C
+    is inf and gamma too large, it runs until max_iter.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin
     Perceptron(gamma), Theorem 2 of the lecture on linear separators, which has eps = 1/2.
@@ -51,11 +51,11 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "The margin required is (1 - eps) gamma.",
+        "Accuracy: the margin required is (1 - eps) gamma.",
         default=0.5,
     )
 
-    # `gamma` is a margin here, so a kernel with a parameter gamma must be given as an object.
+    # `gamma` is a margin here, so users must pass a kernel with a parameter gamma as an object.
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice(reserved=["gamma"])
 
     @property
@@ -66,8 +66,8 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         super().check_parameters()
         if self.gamma is None and math.isinf(self.C):
             raise ValueError(
-                f"gamma of {self._display_name()} must be given with C=inf, where no margin is known "
-                "in advance. Got None."
+                f"gamma of {self._display_name()} must be given if C=inf, because no margin is known in "
+                "advance. Got None."
             )
 
     def phases(self, run):

@@ -9,8 +9,8 @@ class PocketPerceptron(NoiseTolerantClassifier):
 
     A hypothesis that survives longer than the one in the pocket replaces it only if it classifies more
     training samples correctly. ``longest-survivor`` is the pocket without the ratchet, and so is the
-    pocket in a stream, which keeps no samples to count over. **Guarantee**: on the training samples a
-    hypothesis is never worse than the one before.
+    pocket in a stream, which keeps no samples to count. **Guarantee**: on the training samples a
+    hypothesis in the pocket is never worse than its predecessor.
 
     **Take it for** few samples with noisy labels. **Rather not for** large data: it is slow.
 
@@ -28,4 +28,6 @@ class PocketPerceptron(NoiseTolerantClassifier):
     True
     """
 
-    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="pocket")
+    averaging: AveragingName = parameter(
+        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="pocket"
+    )

@@ -8,9 +8,9 @@ from margins.solvers.custom._budget import Cache
 class RandomBudgetPerceptron(BudgetClassifier):
     """The randomized budget perceptron: when the cache is full, a random sample is removed.
 
-    A perceptron with at most `size` samples. Removing a random sample is cheaper than finding the one
-    with the largest margin. **Guarantee**: the expected number of mistakes is bounded relative to any
-    weight vector that is short enough for the size.
+    It is a perceptron with at most `size` samples. Removing a random sample is cheaper than finding the
+    sample with the largest margin. **Guarantee**: the expected number of mistakes is bounded relative to
+    any weight vector that is short enough for the size.
 
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.

@@ -13,8 +13,8 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """ROMMA: at every mistake, the shortest weight vector with functional margin 1.
 
     All earlier samples are represented by one constraint, ``a'.a >= |a|**2``, so the new vector has a
-    closed form. **Guarantee**: on separable data it ends after at most ``(R / gamma)**2`` updates. With
-    `aggressive-romma` there is a guaranteed margin, too.
+    closed form. **Guarantee**: on separable data it ends after at most ``(R / gamma)**2`` updates.
+    `aggressive-romma` also guarantees a margin.
 
     **Take it for** runs without any parameter. **Rather not for** noisy labels.
 

@@ -27,7 +27,7 @@ class SecondOrderState(State):
         loop = SecondOrderLoop(self.T, self.coordinates, self.v, self.dual)
         try:
             return loop.full_epoch(data, None, None, order)
-        finally:  # also of a part of them, where a time limit comes first
+        finally:  # a time limit may end the loop after some of the samples
             self.n_updates += loop.n_mistakes
             self.dual_sum += loop.dual_sum
             if self.dual is None:
@@ -36,9 +36,9 @@ class SecondOrderState(State):
                 self._slack_sqnorm = float(np.sum(data.diagonal * np.square(self.dual)))
 
     def without_dual(self):
-        other = copy.deepcopy(self)
-        other.dual = None  # what slack terms have added to |v|^2 stays
-        return other
+        twin = copy.deepcopy(self)
+        twin.dual = None  # |v|^2 keeps its slack terms
+        return twin
 
     @property
     def sqnorm(self):
@@ -49,15 +49,15 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     """The second-order perceptron: a perceptron that whitens its mistakes.
 
     It predicts with ``w = (a + sum of x x.T)**-1 v``, where v and the matrix are sums over the
-    misclassified samples: ridge regression on the mistakes. Where most of the variance is in a few
-    directions it makes fewer mistakes than the perceptron. **Guarantee**: on separable data it ends with
-    an epoch without mistakes, with no share of the maximum margin. Its certificate states the margin
-    reached, in units of X. `dual_coef_`, available with a finite C, is the number of mistakes on each
+    misclassified samples: ridge regression on the mistakes. If most of the variance is in a few
+    directions, it makes fewer mistakes than the perceptron. **Guarantee**: on separable data it ends
+    with an epoch without mistakes, but no share of the maximum margin. Its certificate states the margin
+    reached, in units of X. `dual_coef_`, available if C is finite, is the number of mistakes on each
     sample, which proves the upper bound: the combination of samples is v, not `coef_`.
 
     An update takes time and memory quadratic in the number of features, at most 10 000.
 
-    **Take it for** streams of some hundred features with clean labels. **Rather not for** noisy labels
+    **Take it for** streams of a few hundred features with clean labels. **Rather not for** noisy labels
     or many features.
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.
@@ -96,7 +96,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     def new_state(self, n_features, n_samples):
         if n_features > MAX_FEATURES:
             raise ValueError(
-                f"X of {self._display_name()} must have at most {MAX_FEATURES} features: the matrix "
-                f"has an element for every pair of them. Got {n_features}."
+                f"X of {self._display_name()} must have at most {MAX_FEATURES} features, because the "
+                f"matrix has an element for every pair of features. Got {n_features}."
             )
         return SecondOrderState(n_features, n_samples, float(self.a))

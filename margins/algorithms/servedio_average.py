@@ -10,7 +10,7 @@ from margins.solvers.base import Phase
 
 
 class ServedioAverage(OnlineMixin, BaseMarginClassifier):
-    """Servedio's average algorithm: every sample is added once, whatever the prediction.
+    """Servedio's average algorithm: every sample is added once, regardless of the prediction.
 
     The weight vector is the sum of all samples y_k. It takes one pass and has no parameters.
     **Guarantee**: under isotropic distributions it learns half-spaces, even with noise.
@@ -40,7 +40,7 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     )
     fit_intercept: bool = parameter(
         BOOLEAN,
-        "Learn a bias, as the weight of an additional constant feature; the paper's algorithm has none.",
+        "Learn a bias, the weight of an additional constant feature; the paper's algorithm has none.",
         default=False,
     )
 

@@ -10,14 +10,14 @@ from margins.solvers.base import Phase
 
 
 class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
-    """The shifting perceptron: a weighted mean of the mistakes, in which recent ones weigh more.
+    """The shifting perceptron: a weighted mean of the mistakes, in which recent mistakes weigh more.
 
     Mistake t + 1 sets ``a <- (t a + lam y) / (lam + t)``, so the sample of mistake j has a weight
-    proportional to about ``j**(lam - 1)``. lam = 1 gives the updates of the perceptron, lam = 2 those of
-    `mpvs` with n = 1 and b = 0. **Guarantee**: on separable data it ends after at most ``lam**2 / (2 lam
-    - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
+    proportional to about ``j**(lam - 1)``. lam = 1 gives the updates of the perceptron, lam = 2 the
+    updates of `mpvs` with n = 1 and b = 0. **Guarantee**: on separable data it ends after at most
+    ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
 
-    **Take it for** comparing with the shifting perceptron. **Rather not for** accuracy: in the streams
+    **Take it for** comparisons with the shifting perceptron. **Rather not for** accuracy: in the streams
     of docs/streams.md other algorithms make fewer errors.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple

@@ -3,16 +3,16 @@
 from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
 from margins.parameters import OneOf, parameter
 
-# What it has in place of weights.
+# The fitted attributes that replace the weights.
 MISTAKES = """list of ndarray of int32, shape (n_mistakes,)
-    For each binary problem the mistakes in order, as rows of `support_vectors_`: hypothesis i is the
-    sum of the first i of them, signed by their labels."""
+    For each binary problem, the mistakes in order, as rows of `support_vectors_`: hypothesis i is the
+    sum of the first i of these rows, signed by their labels."""
 VOTES = """list of ndarray of int64, shape (n_mistakes + 1,)
-    For each binary problem the votes of the hypotheses: the numbers of their correct predictions."""
+    For each binary problem, the votes of the hypotheses: their numbers of correct predictions."""
 SUPPORT = """ndarray of int, shape (n_support,)
     Indices of the samples that were misclassified."""
 SUPPORT_VECTORS = """ndarray or CSR matrix, shape (n_support, n_features)
-    Those samples; empty if the kernel is precomputed."""
+    The samples in `support_`; empty if the kernel is precomputed."""
 
 
 class VotedPerceptron(NoiseTolerantClassifier):
@@ -20,7 +20,7 @@ class VotedPerceptron(NoiseTolerantClassifier):
 
     The model is the list of mistakes, not a weight vector: a prediction takes one product with each
     distinct misclassified sample and one addition per mistake. ``decision_function`` returns the votes
-    for the positive class minus those against it; a hypothesis whose score is 0 abstains.
+    for the positive class minus the votes against it; a hypothesis whose score is 0 abstains.
 
     **Take it for** noisy labels. **Rather not for** fast predictions, small models or a drifting target.
 
@@ -49,4 +49,6 @@ class VotedPerceptron(NoiseTolerantClassifier):
         "support_vectors_": SUPPORT_VECTORS,
     }
 
-    averaging: AveragingName = parameter(OneOf(*AVERAGINGS), "As for the perceptron.", default="voted")
+    averaging: AveragingName = parameter(
+        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="voted"
+    )

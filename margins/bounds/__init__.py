@@ -1,13 +1,13 @@
-"""Bounds that hold before a run: on the number of updates and on the margin.
+"""Bounds on the number of updates and on the margin that are known before a run.
 
-Every bound holds for any order of the samples, hence also with active sets and with multiple
+Every bound holds for any order of the samples, and therefore also with active sets and with multiple
 updates; an update of multiplicity mu counts mu times.
 
 ======= ==========================================================================================
 R       Largest norm |y_k| of the samples, signed, augmented and with slack. A length.
 gamma   Maximum directional margin of the same y_k, max over unit u of min_k u.y_k. A length.
 b       Threshold of the condition a.y_k <= b under which y_k is added. A length squared.
-delta_b Distance from b to the threshold from which on y_k is unlearned. A length squared.
+delta_b Distance from b to the threshold above which y_k is unlearned. A length squared.
 eps     Accuracy: the required fraction of the maximum margin is 1 - eps. Dimensionless.
 lam, n  Amount and power of the shrinking at each update. Dimensionless.
 C       Cost of slack in the objective. One over a length squared.
@@ -15,15 +15,15 @@ C       Cost of slack in the objective. One over a length squared.
 
 The docstring of a bound gives the formula, the range of each argument, other symbols and the source.
 
-Functions named ``..._updates`` bound the updates until convergence from above. They fall with
-gamma, so they hold with a lower bound on gamma in its place. Functions named ``..._fraction`` bound
-from below the share of gamma that a solution's own directional margin, min_k a.y_k / |a|, has to
-reach. ``..._parameters`` and their like choose parameters for an accuracy. All are scale free:
-lengths times z and lengths squared times z**2 change no dimensionless result. A bound that exceeds
-the range of a double is ``math.inf``.
+Functions named ``..._updates`` bound the updates until convergence from above. They decrease with
+gamma, so they also hold with a lower bound on gamma instead of gamma. Functions named
+``..._fraction`` bound from below the share of gamma that a solution's directional margin,
+min_k a.y_k / |a|, must reach. ``..._parameters`` and similar functions choose parameters for an
+accuracy. All are scale free: multiplying lengths by z and squared lengths by z**2 changes no
+dimensionless result. A bound that exceeds the range of a double is ``math.inf``.
 
 Every function raises ``TypeError`` for an argument that is not a number of the stated kind and
-``ValueError`` for one that is not in the stated range.
+``ValueError`` for an argument outside the stated range.
 """
 
 from margins.bounds.competitors import (

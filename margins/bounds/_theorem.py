@@ -1,4 +1,4 @@
-"""What all bounds share: the check of arguments, the docstring, and (R**2 + 2 b) / gamma**2."""
+"""Common parts of all bounds: checks of arguments, docstrings, and (R**2 + 2 b) / gamma**2."""
 
 import functools
 import inspect
@@ -18,7 +18,7 @@ SHRINKING = (
 SHRINKING += " Learning"
 NOISE = "Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm"
 
-# Ranges of the symbols that `margins.bounds` defines, unless a bound states another one.
+# Ranges of the symbols that `margins.bounds` defines, unless a bound states another range.
 RANGES = {
     "R": "(0, inf)",
     "gamma": "(0, R]",
@@ -34,10 +34,10 @@ RANGES = {
 def theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
     """State the source of a bound and the ranges of its arguments, which each call checks.
 
-    A range such as "[0, inf)", "(0, R]" or "(R**2, inf]" may name arguments that are checked before it:
-    those with a range of `RANGES`, then `ranges` in their order. The annotation of an argument decides
-    whether it is a float or an int. The docstring gets numpydoc's sections, and the bound an attribute
-    `ranges`.
+    A range such as "[0, inf)", "(0, R]" or "(R**2, inf]" may name arguments that are checked earlier:
+    first the arguments with a range in `RANGES`, then `ranges` in their order. The annotation of an
+    argument decides whether it is a float or an int. The docstring gets numpydoc's sections, and the
+    bound gets an attribute `ranges`.
     """
 
     def decorate(bound: Bound) -> Bound:
@@ -52,14 +52,14 @@ def theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
                 kind = signature.parameters[name].annotation
                 if not isinstance(arguments[name], Integral if kind is int else Real):
                     raise TypeError(message(bound, name, f"of type {kind.__name__}", arguments[name]))
-                # Python's own numbers, because NumPy's give a warning where a bound is infinite.
+                # Python's numbers, because NumPy's give a warning if a bound is infinite.
                 arguments[name] = kind(arguments[name])
                 if not _inside(arguments[name], interval, arguments):
                     raise ValueError(message(bound, name, f"in {interval}", arguments[name]))
             return bound(**arguments)
 
         checked.ranges = checks  # type: ignore[attr-defined]
-        text, examples, shown = inspect.cleandoc(bound.__doc__ or "").partition("\n\n>>> ")
+        text, separator, examples = inspect.cleandoc(bound.__doc__ or "").partition("\n\n>>> ")
         parameters = [
             f"{name} : {parameter.annotation.__name__} in {checks[name]}"
             for name, parameter in signature.parameters.items()
@@ -68,7 +68,7 @@ def theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
         checked.__doc__ = "\n".join(
             [text, "", "Parameters", "----------", *parameters, "", "Returns", "-------", returned]
             + ["", "Notes", "-----", "`margins.bounds` defines the symbols.", f"Source: {source}."]
-            + (["", "Examples", "--------", f">>> {shown}"] if examples else [])
+            + (["", "Examples", "--------", f">>> {examples}"] if separator else [])
         )
         return checked  # type: ignore[return-value]
 
@@ -92,6 +92,6 @@ def message(bound: Callable[..., Any], name: str, allowed: str, value: object) -
 
 
 def squared_ratio(R: float, gamma: float, b: float) -> float:
-    """Return (R**2 + 2 b) / gamma**2, which may be finite where gamma**2 underflows."""
+    """Return (R**2 + 2 b) / gamma**2, which may be finite even if gamma**2 underflows."""
     r = R / gamma
     return r * r + 2 * b / gamma / gamma

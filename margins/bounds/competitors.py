@@ -1,4 +1,4 @@
-"""The margitron, aggressive ROMMA, the Ballseptron and the shifting perceptron."""
+"""Bounds for the margitron, aggressive ROMMA, the Ballseptron and the shifting perceptron."""
 
 import math
 
@@ -9,7 +9,7 @@ from margins.bounds._theorem import MARGITRON, theorem
 def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> float:
     """Bound the updates of the margitron, condition a.y_k <= b t**(1 - exponent).
 
-    The largest root t of gamma**2 t = R**2 + 2 b t**(1 - exponent) / (2 - exponent), from
+    It is the largest root t of gamma**2 t = R**2 + 2 b t**(1 - exponent) / (2 - exponent), from
     gamma t <= |a_t| and |a_(t+1)|**2 <= |a_t|**2 + R**2 + 2 b t**(1 - exponent).
 
     >>> margitron_updates(R=10.0, gamma=0.5, b=50.0, exponent=1.0)
@@ -21,7 +21,7 @@ def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> floa
         return linear + factor
     t: float
     try:
-        t = max(2 * linear, (2 * factor) ** (1 / exponent))  # not below the root
+        t = max(2 * linear, (2 * factor) ** (1 / exponent))  # at least the root
     except OverflowError:
         return math.inf
     while t < math.inf:  # Newton's method on a convex function, from above
@@ -38,13 +38,13 @@ def margitron_updates(R: float, gamma: float, b: float, exponent: float) -> floa
 def margitron_fraction(R: float, gamma: float, b: float, exponent: float) -> float:
     """Bound the fraction of the margitron, condition a.y_k <= b t**(1 - exponent).
 
-    1 / (2 / (2 - exponent) + R**2 / (b t**(1 - exponent))) at the least number t of updates,
+    It is 1 / (2 / (2 - exponent) + R**2 / (b t**(1 - exponent))) at the smallest number t of updates,
     (b / (R gamma))**(1 / exponent). It tends to 1 - exponent / 2 as b grows. It also holds with an upper
     bound on gamma.
     """
     if b == 0:
         return 0.0
-    # R**2 / (b t**(1 - exponent)), in logarithms since t leaves double's range.
+    # R**2 / (b t**(1 - exponent)), in logarithms because t may exceed double's range.
     least = max(math.log(b / R / gamma) / exponent, 0.0)
     rest = math.exp(min(math.log(R * (R / b)) - (1 - exponent) * least, 700.0))
     return 1 / (2 / (2 - exponent) + rest)
@@ -54,7 +54,7 @@ def margitron_fraction(R: float, gamma: float, b: float, exponent: float) -> flo
 def aggressive_romma_updates(R: float, gamma: float, eps: float) -> float:
     """Bound the updates of aggressive ROMMA, condition a.y_k <= 1 - eps: (R / (eps gamma))**2.
 
-    A solution has 1 - eps of gamma. eps = 1 is ROMMA.
+    A solution has a margin of at least 1 - eps of gamma. eps = 1 is ROMMA.
 
     >>> aggressive_romma_updates(R=10.0, gamma=0.5, eps=0.5)
     1600.0

@@ -1,7 +1,7 @@
 """Constant shrinking (MPCS).
 
-a <- (1 - lam) a + y_k when (1 - lam) a.y_k <= b. kappa = 0 is the perceptron with margin; no run
-is sure to end unless kappa < 1.
+a <- (1 - lam) a + y_k when (1 - lam) a.y_k <= b. kappa = 0 is the perceptron with margin; runs are
+only certain to end if kappa < 1.
 """
 
 import math
@@ -14,7 +14,7 @@ from margins.bounds._theorem import SHRINKING, message, squared_ratio, theorem
 def constant_shrinking_kappa(R: float, gamma: float, b: float, lam: float) -> float:
     """Return kappa = lam (R**2 + 2 b) / ((2 - lam) gamma**2), the shrinking on a relative scale.
 
-    Below 1 the run converges.
+    The run converges if kappa is below 1.
     """
     return lam / (2 - lam) * squared_ratio(R, gamma, b)
 
@@ -23,8 +23,8 @@ def constant_shrinking_kappa(R: float, gamma: float, b: float, lam: float) -> fl
 def constant_shrinking_lambda(R: float, gamma: float, b: float, kappa: float) -> float:
     """Choose lam for kappa: 2 kappa gamma**2 / (R**2 + 2 b + kappa gamma**2).
 
-    At kappa = 1 the result is the limit that lam has to stay below. A lower bound on gamma gives a lam
-    whose true kappa is smaller by the square of their ratio.
+    For kappa = 1 the result is the limit below which lam must stay. A lower bound on gamma gives a lam
+    whose true kappa is smaller by the square of the ratio of bound and gamma.
     """
     return 2 * kappa / (squared_ratio(R, gamma, b) + kappa)
 
@@ -33,7 +33,7 @@ def constant_shrinking_lambda(R: float, gamma: float, b: float, kappa: float) ->
 def constant_shrinking_updates(R: float, gamma: float, b: float, lam: float) -> float:
     """Bound the updates of the margin perceptron with constant shrinking, kappa < 1.
 
-    log((1 + kappa) / (1 - kappa)) / -log(1 - lam), which never exceeds
+    It is log((1 + kappa) / (1 - kappa)) / -log(1 - lam), which never exceeds
     (R**2 + 2 b) / gamma**2 atanh(kappa) / kappa.
     """
     kappa = _convergent_kappa(constant_shrinking_updates, R, gamma, b, lam)
@@ -46,8 +46,8 @@ def constant_shrinking_updates(R: float, gamma: float, b: float, lam: float) -> 
 def constant_shrinking_fraction(R: float, gamma: float, b: float, lam: float) -> float:
     """Bound the fraction of the margin perceptron with constant shrinking, kappa < 1.
 
-    (1 + kappa) b / (R**2 + 2 b) (2 - lam) / (2 (1 - lam)), which tends to (1 + kappa) / 2 as b grows at
-    constant kappa. Too small a gamma overstates it.
+    It is (1 + kappa) b / (R**2 + 2 b) (2 - lam) / (2 (1 - lam)), which tends to (1 + kappa) / 2 as b
+    grows at constant kappa. It is too large if gamma is too small.
     """
     kappa = _convergent_kappa(constant_shrinking_fraction, R, gamma, b, lam)
     return (1 + kappa) * b / (R * R + 2 * b) * (2 - lam) / (2 * (1 - lam))
@@ -58,9 +58,9 @@ def constant_shrinking_parameters(R: float, gamma: float, eps: float) -> tuple[f
     """Choose lam and b for the accuracy eps of constant shrinking.
 
     lam has kappa = 1 - eps; b is R**2 (1 / eps - 1 / 2) (length squared). The fraction exceeds
-    (1 - eps / 2)**2 > 1 - eps. The updates are at most
-    (R / gamma)**2 log((2 - eps) / eps) / (eps (1 - eps)), with no R / gamma in the logarithm.
-    With a lower bound on gamma in gamma's place the run ends, but may fall short of the accuracy.
+    (1 - eps / 2)**2 > 1 - eps. The number of updates is at most
+    (R / gamma)**2 log((2 - eps) / eps) / (eps (1 - eps)), without R / gamma in the logarithm.
+    With a lower bound on gamma instead of gamma, the run ends but may not reach the accuracy.
     """
     b = R * R * (1 / eps - 0.5)
     return constant_shrinking_lambda(R, gamma, b, 1 - eps), b

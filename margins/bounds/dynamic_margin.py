@@ -10,9 +10,9 @@ from margins.bounds._theorem import DYNAMIC_MARGIN, squared_ratio, theorem
 def dynamic_margin_updates(R: float, gamma: float, eps: float) -> float:
     """Bound the updates of the perceptron with dynamic margin.
 
-    With r = R / gamma, it grows as r**(1 / eps) below eps = 1/2, as r**2 log(r) there and as r**2 above;
-    eps = 1 is the perceptron. As eps approaches 1/2 from either side the formulas exceed the one for
-    eps = 1/2 itself.
+    With r = R / gamma, it grows as r**(1 / eps) for eps < 1/2, as r**2 log(r) for eps = 1/2 and as r**2
+    for eps > 1/2; eps = 1 is the perceptron. As eps approaches 1/2 from either side, the formulas exceed
+    the formula for eps = 1/2.
 
     >>> dynamic_margin_updates(R=10.0, gamma=1.0, eps=1.0)
     100.0
@@ -40,10 +40,10 @@ def dynamic_margin_updates(R: float, gamma: float, eps: float) -> float:
 def dynamic_margin_updates_after(
     R: float, gamma: float, eps: float, n_updates: int, norm: float
 ) -> float:
-    """Bound the updates of the perceptron with dynamic margin from what a run has reached.
+    """Bound the updates of the perceptron with dynamic margin from the state of a run.
 
-    Updates so far are included: `n_updates`, N. `eps` is the accuracy from now on; it may have been
-    another before. `norm` is |a| after the N updates, or an upper bound on it (length); |a| is between
+    The bound includes the updates so far, `n_updates` or N. `eps` is the accuracy from now on, which may
+    have changed. `norm` is |a| after the N updates, or an upper bound on it (length); |a| is between
     gamma N and R N.
     """
     norm = min(max(norm, gamma * n_updates), R * n_updates)
@@ -59,10 +59,10 @@ def dynamic_margin_updates_after(
 def successive_dynamic_margin_updates(
     R: float, gamma: float, eps: float, previous_eps: float, previous_updates: int
 ) -> float:
-    """Bound the updates of one of PDM's successive runs from those of the run before.
+    """Bound the updates of one of PDM's successive runs from the updates of the previous run.
 
-    The updates of all earlier runs are included. The run before converged with accuracy `previous_eps`
-    at `previous_updates` updates, which implies |a| < gamma previous_updates / (1 - previous_eps).
+    The bound includes the updates of all earlier runs. The previous run converged with accuracy
+    `previous_eps` at `previous_updates` updates, so |a| < gamma previous_updates / (1 - previous_eps).
     """
     norm = gamma * previous_updates / (1 - previous_eps)
     return dynamic_margin_updates_after(R, gamma, eps, previous_updates, norm)
@@ -72,8 +72,8 @@ def _dynamic_margin_updates(r: float, eps: float, n_updates: int, alpha: float) 
     """Return Theorem 3.2's bound for eps < 1/2, given |a| <= alpha R N after N updates.
 
     With rest = 1 - 2 eps, t0 = N (alpha r)**(1 / eps) (1 + 1 / (alpha**2 N rest))**(1 / (2 eps)):
-    t <= t0 (1 - r**2 / (rest t0))**(1 / (2 eps)). Here log(t / N) is regrouped, since t0 overflows
-    for small eps and the difference cancels for eps near 1/2.
+    t <= t0 (1 - r**2 / (rest t0))**(1 / (2 eps)). Here log(t / N) is regrouped, because t0 overflows for
+    small eps and the difference cancels for eps near 1/2.
     """
     rest = 1 - 2 * eps
     log_r2 = 2 * math.log(r)

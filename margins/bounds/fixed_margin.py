@@ -9,7 +9,7 @@ from margins.bounds._theorem import DYNAMIC_MARGIN, LECTURE, UNLEARNING, squared
 def margin_perceptron_updates(R: float, gamma: float, b: float) -> float:
     """Bound the updates of the perceptron with margin: (R**2 + 2 b) / gamma**2.
 
-    With unlearning: learned minus unlearned updates.
+    With unlearning, it bounds the learned minus the unlearned updates.
 
     >>> margin_perceptron_updates(R=10.0, gamma=0.5, b=50.0)
     800.0
@@ -38,7 +38,7 @@ def lecture_updates(R: float, gamma: float, eps: float) -> float:
 def fixed_margin_updates(R: float, gamma: float, eps: float) -> float:
     """Bound the updates of the perceptron with fixed margin (PFM), beta = (1 - eps) gamma.
 
-    `dynamic_margin_updates` bounds them, too.
+    `dynamic_margin_updates` also bounds them.
 
     >>> round(fixed_margin_updates(R=10.0, gamma=1.0, eps=0.5), 1)
     634.4

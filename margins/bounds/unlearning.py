@@ -12,9 +12,9 @@ from margins.bounds.fixed_margin import margin_perceptron_updates
 
 @theorem(f"{UNLEARNING}, (10)", b="(0, inf)")
 def unlearning_updates(R: float, gamma: float, b: float, delta_b: float) -> float:
-    """Bound the updates, learned plus unlearned ones, hard margin.
+    """Bound the learned plus the unlearned updates, hard margin.
 
-    `margin_perceptron_updates` plus twice `unlearned_updates`.
+    It is `margin_perceptron_updates` plus twice `unlearned_updates`.
 
     >>> unlearning_updates(R=10.0, gamma=0.5, b=50.0, delta_b=300.0)
     1000.0
@@ -50,7 +50,7 @@ def unlearning_threshold(delta_b: float, eps: float) -> float:
 def soft_unlearning_updates(R: float, b: float, delta_b: float, total_upper: float) -> float:
     """Bound the updates, 1-norm soft margin: total_upper (2 b + delta_b) / (delta_b - R**2).
 
-    `total_upper` is the sum of the samples' upper bounds; m times the bound if all are equal.
+    `total_upper` is the sum of the samples' upper bounds: m times the bound if all are equal.
     """
     return total_upper * (1 + (R * R + 2 * b) / (delta_b - R * R))
 
@@ -69,7 +69,7 @@ def soft_unlearning_gap(b: float, delta_b: float) -> float:
 def soft_unlearning_parameters(C: float, delta_b: float, eps: float) -> tuple[int, float]:
     """Choose the samples' upper bound and b = upper / C for a relative gap of J below eps.
 
-    The upper bound is how often each sample may be added; b is a length squared.
+    The upper bound is the number of times that each sample may be added; b is a length squared.
 
     >>> soft_unlearning_parameters(C=0.5, delta_b=300.0, eps=0.1)
     (3151, 6302.0)

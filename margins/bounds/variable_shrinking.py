@@ -22,7 +22,7 @@ def variable_shrinking_updates(R: float, gamma: float, b: float, n: int) -> floa
 def variable_shrinking_least_updates(R: float, gamma: float, b: float, n: int) -> float:
     """Bound the updates from below: more than (2 n + 1) b**2 / ((R**2 + 2 b) gamma**2).
 
-    Unlike the upper bounds it does not hold with a lower bound on gamma in gamma's place.
+    Unlike the upper bounds, it does not hold with a lower bound on gamma instead of gamma.
     """
     return (2 * n + 1) * b / (R * R + 2 * b) * (b / gamma / gamma)
 
@@ -40,7 +40,7 @@ def variable_shrinking_fraction(R: float, b: float, n: int) -> float:
 def variable_shrinking_parameters(R: float, eps: float) -> tuple[int, float]:
     """Choose n and b for the accuracy eps of variable shrinking, regardless of gamma.
 
-    n is the least with n + 1 >= 1 / eps, b is R**2 (1 / eps - 1 / 2) (length squared). The fraction
+    n is the smallest with n + 1 >= 1 / eps; b is R**2 (1 / eps - 1 / 2) (length squared). The fraction
     exceeds (1 - eps / 2)**2 > 1 - eps.
 
     >>> variable_shrinking_parameters(R=10.0, eps=0.25)

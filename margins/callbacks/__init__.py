@@ -1,4 +1,4 @@
-"""Callbacks of fits, by scikit-learn's protocol: a bar of progress, and an end by validation data.
+"""Callbacks of fits, with scikit-learn's protocol: progress bars, and early stopping.
 
 ``classifier.set_callbacks(ProgressBar())`` needs scikit-learn 1.9 or later.
 """

@@ -1,4 +1,4 @@
-"""The end of a fit by what its model does with validation data."""
+"""Early stopping of fits, by scores on validation data."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from margins.parameters import Interval, check
 
 
 class EarlyStopping:
-    """Ends the fit of a binary problem when its score on validation data has ceased to rise.
+    """Ends the fit of a binary problem when its score on validation data stops rising.
 
-    After each full epoch the model is scored as it would be if the fit ended there. With several
-    classes each binary problem, one class against the rest or a pair of classes, ends for itself. The
-    model is that of the last epoch; `converged_` is False, and the certificate is true.
+    After each full epoch, the model is scored as if the fit ended there. With several classes, each
+    binary problem, one class against the rest or a pair of classes, ends separately. The fit keeps the
+    last epoch's model; `converged_` is False, and the certificate is valid.
 
-    Each score costs a pass over the training samples, and a prediction of the validation samples.
+    Each score costs a pass over the training samples and a prediction of the validation samples.
 
     Parameters
     ----------
     X, y : samples
-        The validation data, with labels of the training data.
+        Validation data, with classes of the training data.
     patience : int
-        Epochs without a better score after which the fit ends.
+        Number of epochs without a better score after which the fit ends.
     min_delta : float
-        The least increase that counts.
+        Smallest increase that counts.
     scoring : str or callable
-        As scikit-learn's, of a binary classifier of False and True.
+        Metric as in scikit-learn, for a binary classifier with the classes False and True.
 
     Attributes
     ----------
     scores_ : dict of list of float
-        After a fit: for the label of each binary problem, with two classes the second one, of a pair of
-        several classes both, the scores after each epoch.
+        Scores after each epoch of the last fit, for each binary problem. The keys are labels: with two
+        classes the second class; with more, the class or the pair of classes.
 
     See Also
     --------
-    ProgressBar : Shows how far a fit is.
+    ProgressBar : Shows the progress of a fit.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class EarlyStopping:
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(n_samples=300, flip_y=0.2, random_state=0)
     >>> classifier = margins.get("pam")(max_iter=1000, random_state=0)
-    >>> if hasattr(classifier, "set_callbacks"):  # of scikit-learn 1.9
+    >>> if hasattr(classifier, "set_callbacks"):  # since scikit-learn 1.9
     ...     _ = classifier.set_callbacks(EarlyStopping(X[200:], y[200:], patience=3))
     ...     with warnings.catch_warnings():
     ...         warnings.simplefilter("ignore")
@@ -79,20 +79,20 @@ class EarlyStopping:
         self.scores_: dict[Any, list[float]] = {}
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Forget the scores of the fit before."""
+        """Forget the scores of the previous fit."""
         self.scores_ = {}
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """The scores stay."""
+        """Do nothing, so that the scores stay."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Check the labels before training: they must be classes of the training data."""
+        """Check, before training, that the labels are classes of the training data."""
         classes = getattr(context, "classes_of_fit", None)
         if classes is not None:
             codes_of(self.y, classes, "EarlyStopping", "fit")
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """Score the model of an epoch: True if the fit is to end."""
+        """Score the model of an epoch, and return True if the fit should end."""
         task = getattr(context, "epoch_task", None)
         if task is None:
             return False

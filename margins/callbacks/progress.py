@@ -1,4 +1,4 @@
-"""A bar for every binary problem of a fit."""
+"""Progress bars for the binary problems of a fit."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from margins.solvers.history import Epoch
 
 
 class ProgressBar:
-    """A bar of progress for each binary problem, with the gap that is proven so far.
+    """A progress bar for each binary problem, with the gap proven so far.
 
-    Epochs are counted; how many a fit needs is not known before its proof. In notebooks the bars are
-    widgets. It needs tqdm: ``pip install 'scikit-margins[progress]'``.
+    The bars count epochs without a total, because the number of epochs is not known in advance. In
+    notebooks the bars are widgets. Needs tqdm: ``pip install 'scikit-margins[progress]'``.
 
     Parameters
     ----------
     leave : bool
-        True: the bars stay when the fit has ended.
+        True: the bars stay after the fit.
     file : file, optional
-        Where they are drawn; None: standard error.
+        File on which the bars are drawn; None: standard error.
 
     See Also
     --------
@@ -33,7 +33,7 @@ class ProgressBar:
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
     >>> file = io.StringIO()
     >>> classifier = margins.get("pdm")(random_state=0)
-    >>> if hasattr(classifier, "set_callbacks"):  # of scikit-learn 1.9
+    >>> if hasattr(classifier, "set_callbacks"):  # since scikit-learn 1.9
     ...     _ = classifier.set_callbacks(ProgressBar(file=file)).fit(X, y)
     ...     assert "pdm" in file.getvalue()
     """
@@ -43,18 +43,18 @@ class ProgressBar:
         self._bars: dict[int, Any] = {}
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Begin without bars."""
+        """Start without bars."""
         _tqdm()
         self.teardown(estimator, context)
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Close all bars, also of a fit that has raised an error."""
+        """Close all bars, even if the fit raised an error."""
         for bar in self._bars.values():
             bar.close()
         self._bars.clear()
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Draw the bar of a binary problem with its first epoch."""
+        """Draw the bar of a binary problem at its first epoch."""
         task = getattr(context, "epoch_task", None)
         if task is not None and task.index not in self._bars:
             self._bars[task.index] = _tqdm()(
@@ -74,7 +74,7 @@ class ProgressBar:
             bar.update()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_bars": {}}  # those of this process
+        return {**vars(self), "_bars": {}}  # bars belong to this process
 
 
 def _postfix(epoch: Epoch) -> str:

@@ -1,6 +1,6 @@
 """The commands of `margins`.
 
-Their work is in the other modules of this package, which are imported when a command runs.
+The other modules of this package do their work; they are imported when a command runs.
 """
 
 import os
@@ -53,11 +53,13 @@ def cli():
 
 @cli.command(short_help="Train a classifier, and write a model file.")
 @FILES
-@click.option("-o", "--output", metavar="FILE", help="The model; all other files are data.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Model file to write; all other files are then data."
+)
 @click.option(
     "--stream",
     is_flag=True,
-    help="Read the files in parts, as is done with -o if they do not fit into memory.",
+    help="Read the files in parts. With -o this is automatic if they do not fit into memory.",
 )
 @algorithm
 @options_of_parameters()
@@ -67,12 +69,12 @@ def cli():
 @quiet
 @as_json
 def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
-    """Train a classifier on DATA, and write it to the file MODEL, which may be an older model.
+    """Train a classifier on DATA and write it to the file MODEL, replacing an older model.
 
-    Several files of one format, and of the same columns, are given with -o MODEL:
+    To train on several files with the same format and the same columns, use -o:
     margins train DATA... -o MODEL.
 
-    Parameters that are not given have the algorithm's defaults: see `margins describe`.
+    Other parameters have the algorithm's defaults: see `margins describe`.
     """
     from margins.cli.several import files_and_model
     from margins.cli.training import train
@@ -97,7 +99,9 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 @cli.command(short_help="Write predicted labels.")
 @MODEL
 @FILES_AND_OUTPUT
-@click.option("-o", "--output", metavar="FILE", help="The predictions; all files after MODEL are data.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="File of predictions; all files after MODEL are data."
+)
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
@@ -107,9 +111,9 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
-    Without OUTPUT, or with "-", to standard output. OUTPUT must be new, unless --force is given.
+    Without OUTPUT, or if it is "-", labels go to standard output. An existing OUTPUT needs --force.
 
-    Several files of one format are given with -o OUTPUT, in the order of their lines in it:
+    To predict several files of one format, in the given order, use -o:
     margins predict MODEL DATA... -o OUTPUT.
     """
     from margins.cli.prediction import predict
@@ -117,12 +121,12 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
 
     data, output = files_and_predictions(files, output)
     if as_json and output == "-":
-        raise CommandError("--json needs a file OUTPUT: predictions would mix with it.")
+        raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
     sources = [read(path, quiet) for path in data]
     return predict(sources, model, output, scores=scores, trusted=trusted, force=force, as_json=as_json)
 
 
-@cli.command(short_help="Compare predictions with labels.")
+@cli.command(short_help="Compare predicted labels with true ones.")
 @MODEL
 @SEVERAL
 @trusted
@@ -130,74 +134,78 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
 @quiet
 @as_json
 def evaluate(model, data, trusted, read, quiet, as_json):
-    """Compare what MODEL predicts with the labels in DATA, which may be several files of one format."""
+    """Compare the predictions of MODEL with the labels in DATA, one or more files of one format."""
     from margins.cli.prediction import evaluate
 
     return evaluate([read(path, quiet) for path in data], model, trusted=trusted, as_json=as_json)
 
 
-@cli.command(short_help="Write a model in ONNX.")
+@cli.command(short_help="Convert a model to ONNX.")
 @MODEL
 @click.argument("output", metavar="OUTPUT")
-@click.option("--double", is_flag=True, help="Inputs and scores of double precision.")
+@click.option("--double", is_flag=True, help="Use double precision for inputs and scores.")
 @trusted
 @force
 @quiet
 def export(model, output, double, trusted, force, quiet):
-    """Write MODEL to OUTPUT in ONNX, for onnxruntime and whatever else reads it.
+    """Convert MODEL to ONNX, for onnxruntime and other tools, and write it to OUTPUT.
 
-    Its input is X, its outputs are the label and the scores of each sample.
+    The input is X; the outputs are the label and the scores of each sample.
     """
     from margins.cli.models import export
 
     return export(model, output, double=double, trusted=trusted, force=force, quiet=quiet)
 
 
-@cli.command(short_help="The features with the largest weights.")
+@cli.command(short_help="Print the features with the largest weights.")
 @MODEL
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Features per class.")
+@click.option(
+    "--top", type=click.IntRange(1), default=20, show_default=True, help="Number of features per class."
+)
 @trusted
 @as_json
 def weights(model, top, trusted, as_json):
-    """Print the features of the linear MODEL with the largest weights, class by class.
+    """Print the features with the largest weights of a linear MODEL, class by class.
 
-    Weights are those of the features as the classifier sees them: after --scale, and with one feature
-    for each category.
+    The features are those that the classifier was trained on: after --scale, with one feature for each
+    category.
     """
     from margins.cli.models import weights
 
     return weights(model, top, trusted=trusted, as_json=as_json)
 
 
-@cli.command(short_help="Which solvers would run, and why.")
+@cli.command(short_help="Print which solvers would run, and why.")
 @SEVERAL
 @options_of_parameters()
 @options_of_source
 @scale
 @as_json
 def explain(data, parameters, read, scale, as_json):
-    """Print which solvers `train` would run on DATA, and why. Nothing is trained.
+    """Print which solvers `train` would run on DATA, and why, without training.
 
-    DATA may be several files of one format, as for `train -o`.
+    DATA may be several files of one format, as with `train -o`.
     """
     from margins.cli.studies import explain
 
     return explain([read(path) for path in data], parameters, scale=scale, as_json=as_json)
 
 
-@cli.command(short_help="Train with a sequence of C.")
+@cli.command(short_help="Train with several values of C.")
 @DATA
-@click.option("--c-min", type=float, default=1e-3, show_default=True, help="The smallest C.")
-@click.option("--c-max", type=float, default=1e3, show_default=True, help="The largest C.")
-@click.option("--points", type=click.IntRange(1), default=13, show_default=True, help="How many C.")
-@click.option("--test", metavar="DATA", help="Samples to predict with every fit.")
+@click.option("--c-min", type=float, default=1e-3, show_default=True, help="Smallest C.")
+@click.option("--c-max", type=float, default=1e3, show_default=True, help="Largest C.")
+@click.option(
+    "--points", type=click.IntRange(1), default=13, show_default=True, help="Number of values of C."
+)
+@click.option("--test", metavar="DATA", help="Samples on which every fit is tested.")
 @options_of_parameters("C", "max_time")
 @options_of_source
 @scale
 @quiet
 @as_json
 def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
-    """Train with a sequence of C, each fit started from the previous one, and print a line for each."""
+    """Train with ascending values of C, each fit starting from the previous one, and print every fit."""
     from margins.cli.studies import path, penalties_of
 
     return path(
@@ -214,19 +222,19 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 @cli.command(short_help="Cross-validate several algorithms.")
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Folds.")
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Number of folds.")
 @click.option(
     "-p",
     "--param",
     "settings",
     metavar="[ALGORITHM:]NAME=VALUE",
     multiple=True,
-    help="A parameter of one algorithm, or of all that have it; may be repeated.",
+    help="Parameter of one algorithm, or of all algorithms that have it; may be repeated.",
 )
 @options_of_source
 @options_of_study
 def compare(data, algorithms, folds, settings, read, options):
-    """Cross-validate ALGORITHMS on the same folds of DATA, and print their differences."""
+    """Cross-validate the ALGORITHMs on the same folds of DATA, and print their differences."""
     from margins.cli.models import parameters_of
     from margins.cli.studies import compare
 
@@ -239,7 +247,7 @@ def compare(data, algorithms, folds, settings, read, options):
     )
 
 
-@cli.command(short_help="Double cross-validation with a search.")
+@cli.command(short_help="Double cross-validation with a parameter search.")
 @DATA
 @algorithm
 @click.option(
@@ -248,24 +256,30 @@ def compare(data, algorithms, folds, settings, read, options):
     metavar="NAME=VALUE,...",
     multiple=True,
     required=True,
-    help="Values of a parameter to search; may be repeated, also for one parameter.",
+    help="Values of a parameter to try; may be repeated, also for the same parameter.",
 )
 @click.option(
     "--halving",
     metavar="FACTOR",
     type=click.IntRange(2),
-    help="Search by successive halving: few samples for all settings, all for the best.",
+    help="Search by successive halving: all settings on few samples, the best on all samples.",
 )
-@click.option("--outer", type=click.IntRange(2), default=10, show_default=True, help="Outer folds.")
-@click.option("--inner", type=click.IntRange(2), default=10, show_default=True, help="Inner folds.")
-@click.option("--cache", metavar="FOLDER", help="Where finished fits are kept.")
-@click.option("-o", "--output", metavar="FILE", help="The study as JSON, for Study.from_json.")
+@click.option(
+    "--outer", type=click.IntRange(2), default=10, show_default=True, help="Number of outer folds."
+)
+@click.option(
+    "--inner", type=click.IntRange(2), default=10, show_default=True, help="Number of inner folds."
+)
+@click.option("--cache", metavar="FOLDER", help="Folder for finished fits, which a later run reuses.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="JSON file of the study to write, for Study.from_json."
+)
 @force
 @settings
 @options_of_source
 @options_of_study
 def study(data, algorithm, grid, halving, outer, inner, cache, output, force, settings, read, options):
-    """Double cross-validation on DATA: an unbiased score of an algorithm with its parameter search."""
+    """Estimate the score of an algorithm with a parameter search, by double cross-validation on DATA."""
     from margins.cli.models import parameters_of
     from margins.cli.studies import grid_of, study
 
@@ -284,10 +298,10 @@ def study(data, algorithm, grid, halving, outer, inner, cache, output, force, se
     )
 
 
-@cli.command("list", short_help="The algorithms that are installed.")
+@cli.command("list", short_help="List the installed algorithms.")
 @as_json
 def list_(as_json):
-    """Print every algorithm: its name, its package, a summary."""
+    """Print the name, the package and a summary of every installed algorithm."""
     from margins.cli.catalogue import entries, listing
     from margins.cli.output import print_json
 
@@ -298,10 +312,10 @@ def list_(as_json):
     return 0
 
 
-@cli.command(short_help="One algorithm: rules, parameters, source.")
+@cli.command(short_help="Describe one algorithm.")
 @click.argument("name")
 def describe(name):
-    """Print an algorithm's rules, parameters with ranges, guarantees and source."""
+    """Print the rules, the guarantees, the source and the parameters, with ranges, of an algorithm."""
     from margins.cli.catalogue import description
 
     try:
@@ -312,17 +326,17 @@ def describe(name):
 
 
 def main(arguments=None):
-    """The command line: the exit code.
+    """Run the command line, and return the exit code.
 
     Parameters
     ----------
     arguments : list of str, optional
-        Default: those of the process.
+        Default: the arguments of the process.
     """
-    if sys.stdout is None:  # closed: what is printed would be lost without an error
+    if sys.stdout is None:  # closed: results would be lost without an error
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
     if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
-        # A name or a label that the locale cannot show must not end a command whose work is done.
+        # A name or a label that the locale cannot print must not make a finished command fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     output = sys.stdout
     try:
@@ -343,28 +357,28 @@ def main(arguments=None):
     except SystemExit:
         if sys.stdout is output:
             raise
-        return _closed_pipe()  # at which click replaces the output, and exits
+        return _closed_pipe()  # click replaced the output and exited because of it
     except BrokenPipeError:
         return _closed_pipe()
-    except OSError as error:  # of standard output, or of a folder for finished fits
+    except OSError as error:  # from standard output, or from the folder for finished fits
         _forget_output()
         name = error.filename or "standard output"
         return _failed(f"{name}: cannot be written: {error.strerror or error}", UNREADABLE)
-    except (TypeError, ValueError) as error:  # of what the data or the parameters do not allow
+    except (TypeError, ValueError) as error:  # the data or the parameters are not allowed
         return _failed(error, WRONG_USAGE)
-    except Exception as error:  # of plug-ins, or of memory
+    except Exception as error:  # from plug-ins, or a lack of memory
         return _failed(f"{type(error).__name__}: {error}", FAILED)
 
 
 def _closed_pipe():
-    """The exit code if output is not read any more: that of Unix tools, which a signal ends."""
+    """Return the exit code for output that nothing reads, as of a Unix tool that a signal ends."""
     _forget_output()
     return UNREAD
 
 
 def _forget_output():
-    """Write to nowhere what standard output could not take; the end of the process would try again."""
-    with suppress(OSError):  # of a stream without a file
+    """Discard what standard output could not take, which Python would try to write again at exit."""
+    with suppress(OSError):  # a stream without a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""`margins list` and `margins describe`: the algorithms that are installed."""
+"""`margins list` and `margins describe`: the installed algorithms."""
 
 import contextlib
 import dataclasses
@@ -10,31 +10,31 @@ import margins
 from margins.registry import provider, unreadable
 from margins.text import aligned
 
-# Two samples of each class, for the rules that depend on the data.
+# Two samples of each class, for rules that depend on the data.
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 
 
 def first_sentence(algorithm):
-    """The first sentence of a class's docstring, on one line."""
+    """Return the first sentence of a class's docstring, on one line."""
     text = inspect.getdoc(algorithm) or ""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def entries():
-    """Of every algorithm its name, package and summary, or the error of a plug-in: list of dict."""
-    found = []
+    """Return a dict with the name, the package and the summary, or the error, of every algorithm."""
+    algorithms = []
     for name in margins.available():
         try:
             sentence = first_sentence(margins.get(name))
         except Exception as error:  # plug-ins may raise any exception
             sentence = f"BROKEN: {error}"
-        found.append({"name": name, "package": provider(name), "summary": sentence})
-    return found
+        algorithms.append({"name": name, "package": provider(name), "summary": sentence})
+    return algorithms
 
 
 def listing():
-    """Lines of `list`."""
-    lines = [(each["name"], each["package"] or "registered", each["summary"]) for each in entries()]
+    """Return the lines of `list`."""
+    lines = [(entry["name"], entry["package"] or "registered", entry["summary"]) for entry in entries()]
     return [
         *aligned(lines, left=(0, 1, 2)).split("\n"),
         *(
@@ -45,7 +45,7 @@ def listing():
 
 
 def rules_of(algorithm):
-    """The rules of an algorithm's first phase by its default parameters; None if it has no rules."""
+    """Return the rules of an algorithm's first phase with default parameters; None if it has none."""
     if not hasattr(algorithm, "phases"):
         return None
     rules = []
@@ -56,7 +56,7 @@ def rules_of(algorithm):
                 rules.append(phase.rules or getattr(phase.solver, "rules", None))
                 yield phase
 
-    # A plug-in with a loop of its own has no phases, and so no rules to show.
+    # A plug-in with a training loop has no phases, so there are no rules to print.
     with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
         warnings.simplefilter("ignore")
         Recorder(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
@@ -69,7 +69,7 @@ def _needs_gamma(algorithm):
 
 
 def description(name):
-    """Lines of `describe`."""
+    """Return the lines of `describe`."""
     algorithm = margins.get(name)
     lines = [
         f"{name}: {algorithm.__module__}.{algorithm.__qualname__}",
@@ -77,7 +77,7 @@ def description(name):
     ]
     rules = rules_of(algorithm)
     if rules is None:
-        lines.append("rules: none, it has its own solver")
+        lines.append("rules: none, it has a separate solver")
     else:
         lines.append(
             f"rules, on a tiny problem: {rules.condition!r}, {rules.update!r}, {rules.shrink!r}"
@@ -94,6 +94,6 @@ def description(name):
 
 
 def _prose(algorithm):
-    """The docstring before its parameters: what it is, what it guarantees, its source."""
+    """Return the lines of the docstring before its parameters: summary, guarantee and source."""
     text = inspect.getdoc(algorithm) or "No docstring."
     return text.split("\nParameters\n")[0].rstrip().split("\n")

@@ -1,11 +1,11 @@
-"""What ends a command: exit codes, and the errors that carry one."""
+"""Exit codes, and the errors that carry one."""
 
 import contextlib
 
 from margins.data.malformed import MalformedFile
 
 DONE = 0
-FAILED = 1  # an error of none of the other kinds
+FAILED = 1  # any other error
 WRONG_USAGE = 2
 UNREADABLE = 3
 NOT_PROVEN = 4
@@ -15,17 +15,17 @@ UNREAD = 141  # 128 + SIGPIPE
 EXIT_CODES = """\b
 Exit codes:
   0    done
-  1    an error of none of the kinds below, such as a plug-in that cannot be imported
-  2    wrong usage: an option, a parameter or an algorithm that does not exist or is not allowed
-  3    a file that is missing or malformed, output that cannot be written or would overwrite
-       another file, or samples in a file that cannot be trained on or predicted
-  4    trained, and the model is written, but the accuracy was not proven
-  130  interrupted by Ctrl-C; no file is written
-  141  nothing reads standard output any more, as after `| head`"""
+  1    any error other than those below, such as a plug-in that cannot be imported
+  2    wrong usage: an option, a parameter or an algorithm does not exist or is not allowed
+  3    a file is missing or malformed, its samples cannot be trained on or predicted, or output
+       cannot be written or would overwrite another file
+  4    the model was trained and written, but its accuracy was not proven
+  130  interrupted by Ctrl-C; no file was written
+  141  standard output was closed by its reader, as in `| head`"""
 
 
 class CommandError(Exception):
-    """An error of a command: one message, without a traceback, and the exit code."""
+    """An error that ends a command with one message, without a traceback, and an exit code."""
 
     def __init__(self, message, exit_code=WRONG_USAGE):
         super().__init__(message)
@@ -33,13 +33,16 @@ class CommandError(Exception):
 
 
 def unreadable(message):
-    """The error of a file that cannot be read or written: CommandError."""
+    """Return the CommandError for a file that cannot be read or written."""
     return CommandError(message, UNREADABLE)
 
 
 @contextlib.contextmanager
 def samples_in_files():
-    """A context in which a ValueError or OSError is one of files that its message names."""
+    """Return a context for reading files, which turns a ValueError or OSError into a CommandError.
+
+    The message of the error names the file.
+    """
     try:
         yield
     except MalformedFile:
@@ -52,9 +55,9 @@ def samples_in_files():
 
 @contextlib.contextmanager
 def samples_of(path):
-    """A context in which a ValueError is one of the samples in a file.
+    """Return a context that reports a ValueError as caused by the samples in a file.
 
-    Parameters that are not allowed whatever the samples are have been found before.
+    Parameters that no samples would allow must have been rejected before.
     """
     try:
         yield

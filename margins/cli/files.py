@@ -1,4 +1,4 @@
-"""Files: contents of compressed ones, and writing that leaves a whole file or none."""
+"""Files: reading compressed ones, and writing a complete file or none."""
 
 import contextlib
 import errno
@@ -9,12 +9,12 @@ import sys
 
 from margins.cli.errors import unreadable
 
-# The first bytes of compressed files, whatever they are called, and the module that reads each.
+# The first bytes of compressed files, regardless of their names, and the module that reads each.
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 
 
 def contents_of(path):
-    """The bytes in a file, decompressed; "-" is standard input."""
+    """Return the bytes in a file, decompressed; "-" is standard input."""
     try:
         if path == "-":
             _check_open(sys.stdin, "input")
@@ -24,14 +24,14 @@ def contents_of(path):
                 contents = file.read()
     except OSError as error:
         raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
-    for begin, name in COMPRESSED.items():
-        if contents.startswith(begin):
+    for first_bytes, name in COMPRESSED.items():
+        if contents.startswith(first_bytes):
             return _decompressed(contents, path, name)
     return contents
 
 
 def _decompressed(contents, path, name):
-    module = __import__(name)  # each takes some milliseconds
+    module = __import__(name)  # here, because each import takes some milliseconds
     try:
         return module.decompress(contents)
     except (OSError, EOFError, ValueError, getattr(module, "LZMAError", OSError)) as error:
@@ -73,37 +73,37 @@ def check_writable(path):
         raise unreadable(f"{path}: cannot be written: there is no folder {folder}")
     try:
         with contextlib.suppress(FileNotFoundError):
-            os.lstat(target)  # whose error os.path.exists hides, of a name that is too long
+            os.lstat(target)  # raises if the name is too long, which os.path.exists hides
         mode = _mode(path)
         if mode is not None and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if mode is None or stat.S_ISREG(mode):
             with _temporary(target, 0o600):
-                pass  # can be made, which permissions alone do not tell
+                pass  # permissions alone do not show that a file can be created
     except OSError as error:
         raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _mode(path):
-    """The mode of what a path names, through links: int; None if there is nothing."""
+    """Return the mode of the file that a path names, following links; None if there is no file."""
     return os.stat(path).st_mode if os.path.exists(path) else None
 
 
 def write_whole(path, contents):
-    """Write bytes to a file by way of a temporary one in the same folder; "-" is standard output.
+    """Write bytes to a file, via a temporary file in the same folder; "-" is standard output.
 
-    Whatever happens, the file has its old contents or the new ones. What is no ordinary file, such as a
-    pipe, is written directly.
+    At any time, the file has either its old contents or the new ones. A special file, such as a pipe, is
+    written directly.
     """
     if path == "-":
         sys.stdout.buffer.write(contents)
         sys.stdout.buffer.flush()
         return
-    target = os.path.realpath(path)  # of a link, the file that it names
+    target = os.path.realpath(path)  # keep a link, and replace the file that it names
     try:
         mode = _mode(path)
         if mode is not None and not stat.S_ISREG(mode):
-            # By its own path: that of a pipe, as /dev/stdout can be, does not exist.
+            # Not by its real path: for a pipe, as /dev/stdout can be, it does not exist.
             with open(path, "wb") as file:
                 file.write(contents)
             return
@@ -113,7 +113,7 @@ def write_whole(path, contents):
 
 
 def _permissions(mode):
-    """Those of the file that is replaced, or what the process gives to new files."""
+    """Return the permissions of the file to replace, or of a new file of this process."""
     if mode is not None:
         return stat.S_IMODE(mode)
     mask = os.umask(0)
@@ -131,15 +131,15 @@ def _replace(target, contents, permissions):
 
 @contextlib.contextmanager
 def _temporary(target, permissions):
-    """A context with a new file in the folder of another, and its path; it is gone at the end.
+    """Return a context with a new file in the folder of `target`, removed at the end, and its path.
 
-    Its name does not contain the other one, which may be as long as names can be.
+    Its name does not contain the name of `target`, which may have the maximum length.
     """
     temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(6)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(temporary, flags, permissions), "wb") as file:
             yield file, temporary
-    finally:  # after Ctrl-C, too
+    finally:  # also after Ctrl-C
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)

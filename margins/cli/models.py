@@ -6,14 +6,14 @@ from margins.cli.output import label_text, note, print_json, print_table
 from margins.cli.outputs import ONNX, check_replaceable
 from margins.cli.samples import classifier_of, read_samples
 
-# Words of a shell, and what they mean in Python.
+# Words that shell users write, and their Python values.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
 
 def parameters_of(settings):
-    """Parameters from texts ``name=value``: dict.
+    """Return a dict of parameters from texts ``name=value``.
 
-    Values are Python literals; true, false, none and inf; anything else is text.
+    Values are Python literals or true, false, none and inf; anything else is text.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def parameters_of(settings):
 
 
 def value_of(text):
-    """The value that a text stands for: object.
+    """Return the value that a text stands for.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def value_of(text):
 
 
 def class_weight_of(text):
-    """The class weights that an option states: "balanced" or a dict.
+    """Return the class weights that an option states: "balanced" or a dict.
 
     Examples
     --------
@@ -78,9 +78,9 @@ def class_weight_of(text):
 
 
 def make_classifier(name, parameters):
-    """A classifier by its registered name.
+    """Return a classifier by its registered name.
 
-    CommandError if there is no such algorithm, or if it does not have or allow a parameter.
+    Raise CommandError if the algorithm does not exist, lacks a parameter or does not allow its value.
     """
     import difflib
 
@@ -109,7 +109,7 @@ def make_classifier(name, parameters):
 
 
 def with_columns(classifier, source, X, scale):
-    """A classifier, or a Pipeline that prepares columns for it: categories, and, with `scale`, sizes."""
+    """Return the classifier, or a Pipeline that first encodes categories and, with `scale`, scales."""
     steps = []
     if source.categorical:
         from sklearn.compose import ColumnTransformer
@@ -134,13 +134,13 @@ def with_columns(classifier, source, X, scale):
 
 
 def model_and_samples(classifier, scale, *sources):
-    """What a command fits, or explains: a classifier or pipeline, and the Samples of files."""
+    """Return the classifier or pipeline that a command fits or explains, and the Samples of files."""
     samples = read_samples(*sources)
     return with_columns(classifier, sources[0], samples.X, scale), samples
 
 
 def model_bytes(model):
-    """The contents of a model file: bytes."""
+    """Return the contents of a model file, as bytes."""
     import io
 
     persistence = _persistence()
@@ -150,7 +150,7 @@ def model_bytes(model):
 
 
 def read_model(path, trusted=()):
-    """The model in a file; `trusted` are types of plug-ins that may be made, a tuple of str."""
+    """Return the model in a file; `trusted` has the names of plug-in types that it may contain."""
     persistence = _persistence()
     try:
         model = persistence.load(path, trusted=trusted)
@@ -158,15 +158,15 @@ def read_model(path, trusted=()):
         raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise unreadable(
-            str(error).replace("give their names as `trusted`", "name them by --trust")
+            str(error).replace("give their names as `trusted`", "name them with --trust")
         ) from error
     if not hasattr(model, "classes_"):
-        raise unreadable(f"{path}: must hold a classifier that is fitted. Got one that is not.")
+        raise unreadable(f"{path}: must hold a fitted classifier. Got one that is not fitted.")
     return model
 
 
 def weights(path, top, *, trusted=(), as_json=False):
-    """Print the features with the largest weights of a model file, class by class: the exit code."""
+    """Print a model's features with the largest weights, class by class, and return the exit code."""
     model = read_model(path, trusted)
     classifier = classifier_of(model)
     if not hasattr(classifier, "coef_"):
@@ -187,7 +187,7 @@ def weights(path, top, *, trusted=(), as_json=False):
 
 
 def _coefs_by_label(classifier):
-    """Yield what each row of `coef_` speaks for, and the row as ndarray of float64, shape (d,)."""
+    """Yield the class or classes of each row of `coef_`, and the row: str, ndarray of shape (d,)."""
     from margins.training.schemes import fitted_scheme
 
     coefs = classifier.coef_
@@ -199,9 +199,9 @@ def _coefs_by_label(classifier):
 
 
 def _feature_names(model, n_features):
-    """The names of the features that the classifier of a model sees: list of str.
+    """Return the names of the features that the classifier of a model was trained on: list of str.
 
-    Of a file in svmlight's format, the indices as that file has them.
+    For a file in svmlight's format, these are the indices in the file.
     """
     if hasattr(model, "feature_names_in_"):
         if hasattr(model, "steps"):
@@ -213,7 +213,7 @@ def _feature_names(model, n_features):
 
 
 def export(path, output, *, double=False, trusted=(), force=False, quiet=False):
-    """Write a model file in ONNX to the file `output`: the exit code."""
+    """Convert a model file to ONNX in the file `output`, and return the exit code."""
     check_replaceable(output, ONNX, [path], force)
     model = read_model(path, trusted)
     try:
@@ -222,11 +222,11 @@ def export(path, output, *, double=False, trusted=(), force=False, quiet=False):
         contents = to_onnx(model, double=double).SerializeToString()
     except ImportError as error:
         raise CommandError(str(error)) from error
-    except (RuntimeError, TypeError, ValueError) as error:  # what it holds has no form in ONNX
+    except (RuntimeError, TypeError, ValueError) as error:  # its contents have no form in ONNX
         raise unreadable(f"{path}: cannot be written in ONNX: {error}") from error
     write_whole(output, contents)
     if not quiet:
-        note(f"{output}: {len(contents)} bytes, input X of {model.n_features_in_} columns")
+        note(f"{output}: {len(contents)} bytes, input X with {model.n_features_in_} columns")
     return DONE
 
 

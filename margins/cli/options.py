@@ -9,28 +9,28 @@ from margins.cli.samples import FORMATS, Source
 
 
 class Command(click.Command):
-    """A command that refuses options whose first value would be lost."""
+    """A command that rejects an option given twice, whose first value would be lost."""
 
     def parse_args(self, ctx, args):
-        """See click: an option that takes one value may be given once."""
+        """Parse arguments as click does, and reject a repeated option of one value."""
         *_, order = self.make_parser(ctx).parse_args(list(args))
         for option in order:
             is_single = isinstance(option, click.Option) and not option.multiple and not option.is_flag
             if is_single and order.count(option) > 1:
                 raise CommandError(
-                    f"{option.opts[-1]} may be given once. Got {order.count(option)} of it."
+                    f"{option.opts[-1]} may be given only once. Got it {order.count(option)} times."
                 )
         return super().parse_args(ctx, args)
 
 
 class Group(click.Group):
-    """The group of these commands."""
+    """A group of such commands."""
 
     command_class = Command
 
 
 def options_of_source(command):
-    """Add the options that say how a file is read; the command gets `read`, which makes a Source."""
+    """Add the options for reading files; the command gets `read`, which makes a Source of a path."""
 
     @click.option(
         "--format",
@@ -38,17 +38,19 @@ def options_of_source(command):
         type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
-        help="Of the file; auto: by its name (.csv, .parquet, else svmlight).",
+        help="Format of DATA. auto: by its extension (.csv, .parquet, otherwise svmlight).",
     )
-    @click.option("--target", metavar="NAME", help="The column of the labels, of a table.")
+    @click.option("--target", metavar="NAME", help="Label column (CSV and Parquet).")
     @click.option(
         "--categorical",
         metavar="NAME,...",
         multiple=True,
-        help="Columns of categories, of a table; each value becomes a feature.",
+        help="Columns of categories (CSV and Parquet); each category becomes a feature.",
     )
     @click.option(
-        "--zero-based", is_flag=True, help="Indices of svmlight's format begin at 0; models keep it."
+        "--zero-based",
+        is_flag=True,
+        help="Feature indices start at 0 (svmlight); the model remembers it.",
     )
     @functools.wraps(command)
     def with_source(*args, format_, target, categorical, zero_based, **kwargs):
@@ -68,29 +70,34 @@ settings = click.option(
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Any parameter of the algorithm, see `margins describe`; may be repeated.",
+    help="Any parameter of the algorithm (see `margins describe`); may be repeated.",
 )
-# Parameters that have options of their own: name, option, kind of value, help.
+# Parameters that have a separate option: name, option, kind of value, help.
 PARAMETERS = (
-    ("C", "-C", "FLOAT", "Penalty of the soft margin; inf: the hard margin."),
+    ("C", "-C", "FLOAT", "Penalty of the soft margin. inf: the hard margin."),
     ("eps", "--eps", "FLOAT", "Accuracy to prove."),
-    ("loss", "--loss", "NAME", "squared_hinge or hinge."),
-    ("kernel", "--kernel", "NAME", "linear, rbf, poly or sigmoid."),
-    ("gamma", "--gamma", "FLOAT", "Of the kernel: scale, auto or a number."),
-    ("max_iter", "--max-iter", "INT", "Full epochs at most."),
-    ("max_time", "--max-time", "SECONDS", "Seconds of training at most."),
-    ("class_weight", "--class-weight", "WEIGHTS", "Factors of C: balanced, or LABEL=WEIGHT,..."),
-    ("random_state", "--seed", "INT", "Of the orders of the samples (default 0); none: a new one."),
-    ("n_jobs", "--jobs", "INT", "Threads, of several classes."),
+    ("loss", "--loss", "NAME", "Loss: squared_hinge or hinge."),
+    ("kernel", "--kernel", "NAME", "Kernel: linear, rbf, poly or sigmoid."),
+    ("gamma", "--gamma", "FLOAT", "Parameter of the kernel: scale, auto or a number."),
+    ("max_iter", "--max-iter", "INT", "Maximum number of full epochs."),
+    ("max_time", "--max-time", "SECONDS", "Time limit for training."),
+    (
+        "class_weight",
+        "--class-weight",
+        "WEIGHTS",
+        "Factors of C for the classes: balanced, or LABEL=WEIGHT,...",
+    ),
+    ("random_state", "--seed", "INT", "Seed of the sample orders (default 0). none: a new one."),
+    ("n_jobs", "--jobs", "INT", "Number of threads that train classes in parallel."),
 )
-# Not of click: `-p` may set them without a contradiction.
+# Not defaults in click, so that `-p` may set them without a contradiction.
 DEFAULTS = {"random_state": 0}
 
 
 def options_of_parameters(*without):
-    """Return a decorator that adds the options of parameters, except those named.
+    """Return a decorator that adds the options of `PARAMETERS`, except for the names in `without`.
 
-    The command gets `parameters`, a dict.
+    The command gets the dict `parameters`.
     """
     options = [option for option in PARAMETERS if option[0] not in without]
 
@@ -99,17 +106,17 @@ def options_of_parameters(*without):
         def with_parameters(*args, settings, **kwargs):
             from margins.cli.models import class_weight_of, parameters_of, value_of
 
-            given = {name: kwargs.pop(name) for name, *_ in options}
+            option_values = {name: kwargs.pop(name) for name, *_ in options}
             readers = {"class_weight": class_weight_of}
             parameters = {
                 name: readers.get(name, value_of)(text)
-                for name, text in given.items()
+                for name, text in option_values.items()
                 if text is not None
             }
             by_name = parameters_of(settings)
             for name, option, *_ in options:
-                if name in by_name and given[name] is not None:
-                    raise CommandError(f"{name} may be given once. Got {option} and -p {name}.")
+                if name in by_name and option_values[name] is not None:
+                    raise CommandError(f"{name} may be given only once. Got {option} and -p {name}.")
             return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
 
         for name, option, metavar, text in reversed(options):  # the last one added is listed first
@@ -120,17 +127,19 @@ def options_of_parameters(*without):
 
 
 def options_of_study(command):
-    """Add the options that all studies have; the command gets a dict of them, as `options`."""
+    """Add the options that all studies have; the command gets them as the dict `options`."""
 
-    @click.option("--scoring", default="accuracy", show_default=True, help="A scorer of scikit-learn.")
+    @click.option(
+        "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
+    )
     @click.option(
         "--seed",
         type=click.IntRange(0, 2**32 - 1),
         default=0,
         show_default=True,
-        help="Of folds and fits.",
+        help="Seed of folds and fits.",
     )
-    @click.option("--jobs", "n_jobs", type=int, default=None, help="Fits at a time.")
+    @click.option("--jobs", "n_jobs", type=int, default=None, help="Number of fits to run in parallel.")
     @scale
     @quiet
     @as_json
@@ -152,17 +161,17 @@ def options_of_study(command):
 force = click.option(
     "--force",
     is_flag=True,
-    help="Overwrite an existing file, whatever it holds, but none that is read.",
+    help="Overwrite any existing file, except for the files that the command reads.",
 )
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print results and errors only.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 scale = click.option("--scale", is_flag=True, help="Divide each feature by its largest absolute value.")
 trusted = click.option(
     "--trust",
     "trusted",
     metavar="TYPE",
     multiple=True,
-    help="A type of a plug-in that the model may hold: package.module.Class.",
+    help="Plug-in type that the model may contain, as package.module.Class; may be repeated.",
 )
 algorithm = click.option(
     "-a",
@@ -170,12 +179,12 @@ algorithm = click.option(
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="A name of `margins list`.",
+    help="Algorithm, by its name in `margins list`.",
 )
 DATA = click.argument("data", metavar="DATA")
 SEVERAL = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-# "DATA [OUTPUT]", or, with -o, data files alone.
+# "DATA [OUTPUT]" or, with -o, data files alone.
 FILES_AND_OUTPUT = click.argument("files", nargs=-1, required=True, metavar="DATA... [OUTPUT]")
-# "DATA MODEL", or, with -o, data files alone.
+# "DATA MODEL" or, with -o, data files alone.
 FILES = click.argument("files", nargs=-1, required=True, metavar="DATA... [MODEL]")
 MODEL = click.argument("model", metavar="MODEL")

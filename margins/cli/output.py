@@ -1,4 +1,4 @@
-"""What commands print: results to standard output, progress and warnings to standard error."""
+"""Printing: results go to standard output, progress and warnings to standard error."""
 
 import contextlib
 import json
@@ -20,12 +20,12 @@ def print_json(result):
 
 
 def plain(value):
-    """A value as JSON has it: NumPy's numbers as Python's, inf and nan as None."""
+    """Return a value as JSON can have it: NumPy's numbers as Python's, inf and nan as None."""
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    if hasattr(value, "tolist"):  # of NumPy
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):  # a NumPy array or scalar
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -38,12 +38,12 @@ def print_pairs(pairs):
 
 
 def print_table(header, rows):
-    """Print cells in columns under a header: the first column to the left, the others to the right."""
+    """Print cells in columns under a header: the first column left-aligned, the others right-aligned."""
     print(aligned([header, *rows]))
 
 
 def label_text(label):
-    """A label as it is written to a file of predictions: whole numbers without a point.
+    """Return a label as it is written to a file of predictions: whole numbers without a point.
 
     Examples
     --------
@@ -57,12 +57,10 @@ def label_text(label):
 
 @contextlib.contextmanager
 def live_progress(is_wanted):
-    """A context with a function that shows a line on the terminal, in place of the one before.
+    """Return a context with a function that replaces the progress line on the terminal.
 
-    Parameters
-    ----------
-    is_wanted : bool
-        False, or standard error is no terminal, or rich is not installed: None in place of the function.
+    The context has None instead of the function if progress is not wanted, if standard error is not a
+    terminal, or if rich is not installed.
     """
     if not is_wanted or not sys.stderr.isatty():
         yield None
@@ -78,20 +76,20 @@ def live_progress(is_wanted):
 
 
 def _shortened(line, gaps):
-    """A line of progress as it fits a terminal, with the last gap proven.
+    """Return a line of progress shortened for a terminal, with the last gap proven.
 
     Parameters
     ----------
     line : str
-        As `margins.solvers.history.progress` writes it, perhaps with a class before it.
+        Line of `margins.solvers.history.progress`, perhaps with a class before it.
     gaps : dict of str
-        By class, those that lines before this one had; this one's is added.
+        The last gap of each class in earlier lines; the gap of this line is added.
     """
-    found = re.match(r"(.*?)epoch (\d+) .*?(?:, gap (\S+))?$", line)
-    if found is None:
+    match = re.match(r"(.*?)epoch (\d+) .*?(?:, gap (\S+))?$", line)
+    if match is None:
         return line
-    which, epoch, gap = found.groups()
+    prefix, epoch, gap = match.groups()
     if gap is not None:
-        gaps[which] = gap
-    proven = f"gap {gaps[which]} proven" if which in gaps else "nothing proven yet"
-    return f"{which}epoch {epoch}, {proven}"
+        gaps[prefix] = gap
+    proven = f"gap {gaps[prefix]} proven" if prefix in gaps else "nothing proven yet"
+    return f"{prefix}epoch {epoch}, {proven}"

@@ -1,4 +1,4 @@
-"""Files that commands write, and which existing ones they may replace."""
+"""The files that commands write, and the existing files that they may replace."""
 
 import contextlib
 import os
@@ -13,25 +13,25 @@ from margins.cli.files import check_writable
 
 
 class Contents(NamedTuple):
-    """What a command writes to a file."""
+    """A kind of contents that a command writes to a file."""
 
-    why_not: str  # why a file that exists is not replaced
-    is_in: Callable[[str], bool]  # True if a file evidently holds such contents
+    why_not: str  # the reason for not replacing an existing file
+    is_in: Callable[[str], bool]  # True if a file evidently has such contents
 
 
 def check_replaceable(path, contents, inputs, force):
-    """Raise CommandError, before any work, if a file cannot be written, or holds what must stay.
+    """Raise CommandError, before any work, if a file cannot be written or must not be replaced.
 
     Parameters
     ----------
     path : str
-        "-" is standard output.
+        The file to write; "-" is standard output.
     contents : Contents
-        An existing file of such contents is replaced.
+        An existing file with such contents may be replaced.
     inputs : iterable of str
-        Files that the command reads; none of them is replaced. "-" is standard input.
+        Files that the command reads, which are never replaced; "-" is standard input.
     force : bool
-        True: any other existing file is replaced.
+        True: any other existing file may be replaced.
     """
     check_writable(path)
     output = _status(path, sys.stdout)
@@ -48,18 +48,18 @@ def check_replaceable(path, contents, inputs, force):
 
 
 def _status(path, stream):
-    """What the system says of an ordinary file, through links: os.stat_result; None of anything else.
+    """Return the os.stat_result of a regular file, following links; None for anything else.
 
     "-" is the file that `stream` reads or writes.
     """
-    with contextlib.suppress(AttributeError, OSError, ValueError):  # no such file, or a stream of none
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # no file, or a stream without one
         status = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
         if stat.S_ISREG(status.st_mode):
             return status
     return None
 
 
-def _begins(path, n_bytes):
+def _first_bytes(path, n_bytes):
     with open(path, "rb") as file:
         return file.read(n_bytes)
 
@@ -68,12 +68,12 @@ def _is_model(path):
     try:
         with zipfile.ZipFile(path) as file:
             return b'"margins.' in file.read("schema.json")
-    except Exception:  # whatever a reader of zip files raises of other contents
+    except Exception:  # zipfile raises many types for other contents
         return False
 
 
 MODEL = Contents("is not a model file", _is_model)
-ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _begins(path, 16))
-STUDY = Contents("is not a study", lambda path: _begins(path, 9) == b'{"!Study"')
-# Labels, one a line, may as well be those of a user.
-PREDICTIONS = Contents("may hold something else than predictions", lambda path: False)
+ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _first_bytes(path, 16))
+STUDY = Contents("is not a study", lambda path: _first_bytes(path, 9) == b'{"!Study"')
+# Labels, one per line, could be any text of the user.
+PREDICTIONS = Contents("may not be a file of predictions", lambda path: False)

@@ -1,4 +1,4 @@
-"""`margins predict` and `margins evaluate`: what a model says of samples."""
+"""`margins predict` and `margins evaluate`: labels predicted for samples in files."""
 
 from margins.cli.errors import DONE, samples_of, unreadable
 from margins.cli.files import check_output, write_whole
@@ -10,9 +10,9 @@ from margins.cli.several import check_alike
 
 
 def predict(sources, model_path, path, *, scores=False, trusted=(), force=False, as_json=False):
-    """Write the predicted labels of all files, one a line: the exit code.
+    """Write the predicted labels of all files, one per line, and return the exit code.
 
-    With `scores`, each label is followed by its scores, separated by blanks.
+    With `scores`, each label is followed by the scores, separated by blanks.
     """
     check_replaceable(path, PREDICTIONS, [model_path, *(source.path for source in sources)], force)
     check_alike(sources)
@@ -20,15 +20,16 @@ def predict(sources, model_path, path, *, scores=False, trusted=(), force=False,
         check_output()
     model = read_model(model_path, trusted)
     trained, labels, lines = TrainingColumns.of(model), [], []
-    for source in sources:  # so that one file at a time is in memory
+    for source in sources:  # with one file at a time in memory
         samples = read_points(source, trained, needs_labels=False)
         with samples_of(source.path):
-            found = [label_text(label) for label in model.predict(samples.X).tolist()]
+            labels_of_file = [label_text(label) for label in model.predict(samples.X).tolist()]
             values = model.decision_function(samples.X) if scores else None
-        labels += found
+        labels += labels_of_file
         if scores:
-            rows = values.reshape(len(found), -1).tolist()
-            lines += [" ".join([label, *map(repr, row)]) for label, row in zip(found, rows, strict=True)]
+            rows = values.reshape(len(labels_of_file), -1).tolist()
+            labelled = zip(labels_of_file, rows, strict=True)
+            lines += [" ".join([label, *map(repr, row)]) for label, row in labelled]
     lines = lines if scores else labels
     write_whole(path, "".join(f"{line}\n" for line in lines).encode())
     if as_json:
@@ -38,7 +39,7 @@ def predict(sources, model_path, path, *, scores=False, trusted=(), force=False,
 
 
 def evaluate(sources, model_path, *, trusted=(), as_json=False):
-    """Print how well a model predicts the labels of the samples in all files: the exit code."""
+    """Print how well a model predicts the labels in all files, and return the exit code."""
     check_output()
     check_alike(sources)
     import numpy as np
@@ -47,12 +48,12 @@ def evaluate(sources, model_path, *, trusted=(), as_json=False):
     model = read_model(model_path, trusted)
     trained, classes = TrainingColumns.of(model), model.classes_.tolist()
     y, predicted = [], []
-    for source in sources:  # so that one file at a time is in memory
+    for source in sources:  # with one file at a time in memory
         samples = read_points(source, trained, needs_labels=True)
         if (samples.y.dtype.kind in "biuf") != (model.classes_.dtype.kind in "biuf"):
             raise unreadable(
-                f"{source.path}: the labels must be of the kind of the model's, {classes}. "
-                f"Got {samples.y[0]!r}."
+                f"{source.path}: the labels must be of the same kind as the model's classes, "
+                f"{classes}. Got {samples.y[0]!r}."
             )
         y.append(samples.y)
         with samples_of(source.path):
@@ -92,11 +93,11 @@ def evaluate(sources, model_path, *, trusted=(), as_json=False):
         ("class", "precision", "recall", "f1", "samples"),
         [
             (
-                label_text(each["class"]),
-                *(f"{each[name]:.4f}" for name in ("precision", "recall", "f1")),
-                each["samples"],
+                label_text(scores["class"]),
+                *(f"{scores[name]:.4f}" for name in ("precision", "recall", "f1")),
+                scores["samples"],
             )
-            for each in result["classes"]
+            for scores in result["classes"]
         ],
     )
     if unknown:

@@ -10,20 +10,20 @@ FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 COMPRESSIONS = (".gz", ".bz2", ".xz")
 
-# Of training. A fit has several weight vectors for each class, and one of so many features takes a
-# gigabyte: a larger index is rather a mistake than a feature.
+# For training. A fit has several weight vectors per class, each of a gigabyte at this size: a larger
+# index is more likely a mistake than a feature.
 MOST_FEATURES = 2**27
 
 
 class Source(NamedTuple):
-    """Where samples come from, as options say it."""
+    """A file of samples, and the options for reading it."""
 
     path: str  # "-": standard input
-    format: str = "auto"  # one of `FORMATS`; "auto": by the name of the file
-    target: str | None = None  # the column of the labels, of a table
-    categorical: tuple[str, ...] = ()  # columns of categories, of a table
-    zero_based: bool = False  # True: indices in a file of svmlight's format begin at 0
-    quiet: bool = False  # True: nothing is noted of what is left out
+    format: str = "auto"  # one of `FORMATS`; "auto": by the extension
+    target: str | None = None  # label column of a table
+    categorical: tuple[str, ...] = ()  # columns of categories in a table
+    zero_based: bool = False  # True: indices in svmlight's format begin at 0
+    quiet: bool = False  # True: no notes about features or values that are ignored
 
     @property
     def kind(self):
@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
     @property
     def is_table(self):
-        """True if it has columns with names."""
+        """True if the file has columns with names."""
         return self.kind != "svmlight"
 
 
@@ -50,13 +50,13 @@ class Samples(NamedTuple):
     """Samples and their labels."""
 
     X: Any  # CSR array or pandas.DataFrame, shape (m, d)
-    y: Any  # ndarray or None, shape (m,); None: a table without the column of labels
+    y: Any  # ndarray or None, shape (m,); None: a table without the label column
 
 
 def read_arrays(source, *, to_train):
-    """The arrays of a file in svmlight's format: margins.data.svmlight.CsrArrays.
+    """Return the margins.data.svmlight.CsrArrays of a file in svmlight's format.
 
-    To train, it must have a feature, and at most `MOST_FEATURES`.
+    A file to train on may have at most `MOST_FEATURES` features.
     """
     from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
@@ -75,15 +75,15 @@ def check_options(source):
     """Raise CommandError if an option is not for svmlight's format."""
     if source.target is not None or source.categorical:
         raise CommandError(
-            f"{source.path}: --target and --categorical are for tables, and this file is read in "
-            "svmlight's format. Give --format csv or --format parquet."
+            f"{source.path}: --target and --categorical are for tables, but this file is read in "
+            "svmlight's format. If it is a table, give --format csv or --format parquet."
         )
 
 
 def read_samples(*sources):
-    """The samples of files of one format, in this order, for a fit: Samples.
+    """Return the Samples of files of one format, in this order, for a fit.
 
-    CommandError if a file cannot be read or an option does not suit it, MalformedFile if it is
+    Raise CommandError if a file cannot be read or an option does not suit it, and MalformedFile if it is
     malformed or has more features than `MOST_FEATURES`.
     """
     if sources[0].is_table:
@@ -98,7 +98,7 @@ def read_samples(*sources):
 
 
 def _joined(parts):
-    """The rows of several CsrArrays: CsrArrays."""
+    """Return one CsrArrays with the rows of several."""
     import numpy as np
 
     if len(parts) == 1:
@@ -117,14 +117,14 @@ def _joined(parts):
 
 
 def name_of(sources):
-    """What messages call files: str."""
+    """Return the name of files in messages."""
     others = len(sources) - 1
-    which = f" and {others} other file{'s' if others > 1 else ''}" if others else ""
-    return f"{sources[0].path}{which}"
+    suffix = f" and {others} other file{'s' if others > 1 else ''}" if others else ""
+    return f"{sources[0].path}{suffix}"
 
 
 def matrix_of(arrays):
-    """X and y of arrays: CSR array, ndarray."""
+    """Return X and y of CsrArrays: CSR array, ndarray."""
     from scipy import sparse
 
     X = sparse.csr_array(arrays[:3], shape=arrays.shape)
@@ -133,17 +133,17 @@ def matrix_of(arrays):
 
 
 class TrainingColumns(NamedTuple):
-    """What a model is trained on, as far as samples to predict must agree with it."""
+    """The facts about a model's training samples with which samples to predict must agree."""
 
     n_features: int
-    names: list[str] | None  # of the columns of a table
-    categories: dict[str, list[Any]]  # of the columns of categories, by name
+    names: list[str] | None  # the columns of a table
+    categories: dict[str, list[Any]]  # by name of the column
     classes: Any  # ndarray
     first_index: int | None = None  # in svmlight's format, 0 or 1; None: not known, or a table
 
     @classmethod
     def of(cls, model):
-        """Of a fitted classifier or pipeline."""
+        """Return the TrainingColumns of a fitted classifier or pipeline."""
         names = getattr(model, "feature_names_in_", None)
         names = None if names is None else names.tolist()
         first_index = getattr(classifier_of(model), "first_index_", None)
@@ -151,7 +151,7 @@ class TrainingColumns(NamedTuple):
 
     @classmethod
     def on(cls, source, samples):
-        """Of a model that will be trained on samples."""
+        """Return the TrainingColumns of a model that will be trained on samples."""
         import numpy as np
 
         names = samples.X.columns.tolist() if source.is_table else None
@@ -161,37 +161,36 @@ class TrainingColumns(NamedTuple):
 
 
 def read_points(source, trained, *, needs_labels):
-    """Samples for a model, those features that it has: Samples.
+    """Return the Samples of a file, with the features of a model.
 
-    Features of a file in svmlight's format that the model does not have are left out, as their weight is
-    0; so are columns of a table. Of categories that it does not have a note is printed. Without
-    `needs_labels` labels are ignored, and a table may lack them. The file is read as that of the
-    training: CommandError if an option contradicts it.
+    Other features (svmlight) and columns (tables) are left out: their weight is 0. A note lists
+    categories that the model does not have. Without `needs_labels`, labels are ignored, and a table may
+    lack them. The file is read like the training file: raise CommandError if an option contradicts it.
     """
     d, names = trained.n_features, trained.names
     if source.is_table:
         if names is None:
             raise CommandError(
-                f"{source.path}: the model was trained on a file in svmlight's format, so that it "
-                "cannot find its features in a table."
+                f"{source.path}: the model was trained on a file in svmlight's format and cannot find "
+                "its features in a table. Give a file in svmlight's format."
             )
         if source.categorical and set(source.categorical) != set(trained.categories):
             raise CommandError(
-                f"{source.path}: --categorical must name the columns of categories that the model was "
-                f"trained with, {_few(list(trained.categories)) or 'none'}, or be left out. "
+                f"{source.path}: --categorical must be left out, or name the columns of categories in "
+                f"the model's training data, {_few(list(trained.categories)) or 'none'}. "
                 f"Got {_few(source.categorical)}."
             )
         from margins.cli.tables import read_table
 
         X, y, unknown = read_table(source, needs_labels, trained)
         if unknown:
-            lacking = "categories that the model does not have become zeros"
+            lacking = "categories that are not in the model become zeros"
             note_of(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
         return Samples(X, y)
     if names is not None:
         raise CommandError(
-            f"{source.path}: the model was trained on a table with columns {_few(names)}, "
-            "and this file has no names. Give --format csv or --format parquet."
+            f"{source.path}: the model was trained on a table with columns {_few(names)}, but this file "
+            "is read in svmlight's format. If it is a table, give --format csv or --format parquet."
         )
     if trained.first_index is not None:
         if source.first_index < trained.first_index:
@@ -205,7 +204,7 @@ def read_points(source, trained, *, needs_labels):
         unknown = set(X.indices[X.indices >= d].tolist())
         largest = max(unknown) + 1 - source.zero_based
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
-        note_of(source, f"{source.path}: features that the model does not have are left out: {indices}.")
+        note_of(source, f"{source.path}: features that are not in the model are left out: {indices}.")
         X = X[:, :d]
     elif X.shape[1] < d:
         X.resize((X.shape[0], d))
@@ -213,18 +212,18 @@ def read_points(source, trained, *, needs_labels):
 
 
 def classifier_of(model):
-    """The classifier of a model: the last step of a pipeline, or the model itself."""
+    """Return the classifier of a model: the last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def note_of(source, message):
-    """Print a note, unless it is not wanted."""
+    """Print a note, unless the source is read quietly."""
     if not source.quiet:
         note(f"note: {message}")
 
 
 def _categories_of(model):
-    """The categories of a model that `train` has made: dict of lists, by column."""
+    """Return the categories of a model made by `train`: dict of lists, by column."""
     steps = dict(getattr(model, "steps", ()))
     if "columns" not in steps:
         return {}
@@ -237,5 +236,5 @@ def _categories_of(model):
 
 
 def _few(names):
-    shown = ", ".join(map(repr, names[:8]))
-    return f"{shown} and {len(names) - 8} more" if len(names) > 8 else shown
+    text = ", ".join(map(repr, names[:8]))
+    return f"{text} and {len(names) - 8} more" if len(names) > 8 else text

@@ -1,4 +1,4 @@
-"""Several files of one command: what they have in common, and whether they fit into memory."""
+"""Several files for one command: their common format, and whether they fit into memory."""
 
 import os
 import stat
@@ -7,41 +7,41 @@ from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import COMPRESSED
 from margins.cli.samples import name_of
 
-# Bytes of memory for each byte of text, and for each value of Parquet, that reading and training take:
-# about the most that docs/larger_than_memory.md measures. Text of categories takes twice as much.
+# Bytes of memory that reading and training take per byte of text, and per value of Parquet: about the
+# largest numbers measured in docs/larger_than_memory.md. Categories in text take twice as much.
 BYTES_OF_TEXT = 16
 BYTES_OF_VALUE = 64
-# Bytes of text for each byte that is compressed, where nothing says it.
+# Bytes of text per compressed byte, for files that do not state it.
 COMPRESSION = 10
 
 
 def files_and_predictions(files, output):
-    """The data files and the file of predictions, of the arguments of `predict`: list of str, str."""
+    """Split the arguments of `predict` into data files and the file of predictions: list of str, str."""
     if output is not None:
         return list(files), output
     if len(files) > 2:
         raise CommandError(
             f"predict takes MODEL, DATA and OUTPUT, or MODEL and several data files with -o OUTPUT. "
-            f"Got {len(files)} files after the model without -o. Give the file of predictions by -o, or "
-            "-o - for standard output."
+            f"Got {len(files)} files after the model without -o. Give the file of predictions with -o, "
+            "or -o - for standard output."
         )
     return [files[0]], files[1] if len(files) > 1 else "-"
 
 
 def files_and_model(files, output):
-    """The data files and the file of the model, of the arguments of `train`: list of str, str."""
+    """Split the arguments of `train` into data files and the model file: list of str, str."""
     if output is not None:
         return list(files), output
     if len(files) > 2:
         raise CommandError(
             f"train takes DATA and MODEL, or any number of data files with -o MODEL. Got {len(files)} "
-            "files without -o. Give the model's file by -o."
+            "files without -o. Give the model file with -o."
         )
     return [files[0]], files[1]
 
 
 def check_alike(sources):
-    """Raise CommandError if files are not of one format, or one of several is standard input."""
+    """Raise CommandError if files differ in format, or if one of several is standard input."""
     first = sources[0]
     for source in sources:
         if source.path == "-" and len(sources) > 1:
@@ -50,26 +50,26 @@ def check_alike(sources):
             )
         if source.kind != first.kind:
             raise CommandError(
-                f"{source.path}: all files must be of one format, {first.kind}, as {first.path}. "
-                f"Got {source.kind}. Leave it out, or give --format if the name does not say the format."
+                f"{source.path}: all files must have the format of {first.path}, {first.kind}. Got "
+                f"{source.kind}. Leave it out, or give --format if its extension is wrong."
             )
 
 
 def reason_to_stream(sources, is_asked, may_stream):
-    """Why files are streamed: str; None: they are read into memory.
+    """Return the reason for streaming files, as a str; None: they are read into memory.
 
     Parameters
     ----------
     sources : list of Source
     is_asked : bool
-        True: they are streamed in any case.
+        True: they are streamed even if they fit into memory.
     may_stream : bool
         True: they are streamed if they do not fit into memory.
 
     Raises
     ------
     CommandError
-        If a file would have to be streamed, and cannot be read in parts.
+        If a file would have to be streamed, but cannot be read in parts.
     """
     if not is_asked and not may_stream:
         return None
@@ -89,29 +89,29 @@ def reason_to_stream(sources, is_asked, may_stream):
         if obstacle is not None:
             raise unreadable(
                 f"{source.path}: cannot be streamed: it is {obstacle}. {name_of(sources)}: would be "
-                f"streamed, as {reason}."
+                f"streamed, because {reason}."
             )
     return reason
 
 
 def _size_of(source):
-    """The bytes of memory that a file takes at most, and why it cannot be streamed: int, str or None."""
+    """Return the most bytes of memory that a file takes, and the obstacle to streaming it, if any."""
     if source.path == "-":
-        return 0, "standard input, which is read once only"
+        return 0, "standard input, which can be read only once"
     try:
         status = os.stat(source.path)
         if not stat.S_ISREG(status.st_mode):
-            return 0, "no ordinary file"
+            return 0, "not a regular file"
         with open(source.path, "rb") as file:
-            begin = file.read(max(map(len, COMPRESSED)))
+            first_bytes = file.read(max(map(len, COMPRESSED)))
             file.seek(-min(4, status.st_size), os.SEEK_END)
-            end = file.read()
+            last_bytes = file.read()
     except OSError as error:
         raise unreadable(f"{source.path}: cannot be read: {error.strerror or error}") from error
-    module = next((name for magic, name in COMPRESSED.items() if begin.startswith(magic)), None)
+    module = next((name for magic, name in COMPRESSED.items() if first_bytes.startswith(magic)), None)
     if module is not None:
-        # The end of gzip is the length, modulo 2**32 and of the last member alone.
-        length = int.from_bytes(end, "little") if module == "gzip" else 0
+        # A gzip file ends with the length of its last member, modulo 2**32.
+        length = int.from_bytes(last_bytes, "little") if module == "gzip" else 0
         size = max(COMPRESSION * status.st_size, length)
         return BYTES_OF_TEXT * size, "compressed. Decompress it"
     if source.kind == "parquet":
@@ -120,7 +120,7 @@ def _size_of(source):
 
 
 def _n_values(path):
-    """Rows times columns of a Parquet file: int; 0 if it is damaged, which reading it reports."""
+    """Return rows times columns of a Parquet file; 0 if it is damaged, which reading it reports."""
     try:
         from pyarrow import parquet
 

@@ -1,7 +1,8 @@
-"""Training from files that are never in memory as a whole: the model, and the chunks of the files.
+"""Training from files that are never entirely in memory: the model, and the chunks of the files.
 
-A first pass finds what a fit in memory knows of all samples: categories, classes, the number of features
-and, for the scale, their largest absolute values. The steps before the classifier are made of these.
+A first pass collects the facts that a fit in memory knows about all samples: categories, classes, the
+number of features and, for --scale, their largest absolute values. The steps before the classifier are
+fitted to these.
 """
 
 import warnings
@@ -12,23 +13,23 @@ from margins.cli.samples import MOST_FEATURES, check_options, name_of, note_of
 
 
 class Streamed(NamedTuple):
-    """What a command fits to files in chunks."""
+    """A model and the chunks of files to fit it to."""
 
     model: Any  # the classifier, or a Pipeline whose other steps are fitted
-    chunks: Any  # Chunks, as the classifier of the model takes them
-    shape: tuple[int, int]  # of the samples in the files
-    notes: list[str]  # what has been noted of the files
+    chunks: Any  # Chunks of samples for the classifier, after the other steps
+    shape: tuple[int, int]  # numbers of samples and features in the files
+    notes: list[str]  # notes printed about the files
 
 
 def check_streamed(classifier, sources, reason):
-    """Raise CommandError, before any work, if a classifier is not fitted to chunks."""
+    """Raise CommandError, before any work, if a classifier cannot be fitted to chunks."""
     from margins.data.chunks import Chunks
     from margins.estimators.partitioned import is_streamed
 
-    why = f"{name_of(sources)}: would be streamed, as {reason}."
+    why = f"{name_of(sources)}: would be streamed, because {reason}."
     if not hasattr(classifier, "why_not_in_partitions"):
         raise CommandError(
-            f"{why} {type(classifier).__name__} does not take samples in chunks. Use another algorithm."
+            f"{why} {type(classifier).__name__} cannot be fitted to chunks. Use another algorithm."
         )
     try:
         is_streamed(classifier, Chunks([()]))
@@ -44,7 +45,7 @@ def check_streamed(classifier, sources, reason):
 
 
 def model_and_chunks(classifier, scale, sources):
-    """A model and the chunks to fit it to: Streamed. All files are read once."""
+    """Read all files once, and return their Streamed."""
     with samples_in_files():
         if sources[0].is_table:
             return _of_tables(classifier, sources, scale)
@@ -94,7 +95,7 @@ def _of_tables(classifier, sources, scale):
     from margins.data.table_values import Distinct, WrongValue
 
     source = sources[0]
-    paths, categorical = [each.path for each in sources], source.categorical
+    paths, categorical = [source.path for source in sources], source.categorical
     rows, largest, labels = dict.fromkeys(paths, 0), {}, []
     categories = {name: set() for name in categorical}
     read_as = ReadAs(lambda labels: labels.column, frozenset(categorical), HINT)
@@ -115,7 +116,7 @@ def _of_tables(classifier, sources, scale):
         ends = np.cumsum([len(values) for _, values in labels])
         index = int(np.searchsorted(ends, error.row, side="right"))
         part, values = labels[index]
-        error.row = int(values.index[error.row - ends[index]])  # among those of the part
+        error.row = int(values.index[error.row - ends[index]])  # counted within the part
         raise part.located(error) from None
     read_as = read_as._replace(labels=lambda labels: labels_among(labels, classes))
     extremes = _extremes(list(X), categories, largest)
@@ -125,8 +126,8 @@ def _of_tables(classifier, sources, scale):
 
 
 def _parts(sources, read_as):
-    """The parts of tables: list of RowGroup or LinesOfCsv."""
-    source, paths = sources[0], [each.path for each in sources]
+    """Return the parts of tables: list of RowGroup or LinesOfCsv."""
+    source, paths = sources[0], [source.path for source in sources]
     try:
         from margins.data.chunk_tables import csv_parts, parquet_parts
 
@@ -140,15 +141,15 @@ def _parts(sources, read_as):
     names = parts[0].columns.names
     for name in source.categorical:
         if name not in names:
-            shown = ", ".join(map(repr, names))
-            raise CommandError(f"{source.path}: there is no column {name!r} of X. Columns: {shown}.")
+            columns = ", ".join(map(repr, names))
+            raise CommandError(f"{source.path}: X has no column {name!r}. Columns: {columns}.")
     return parts
 
 
 def _extremes(names, categories, largest):
-    """Few rows with every category, and with the largest absolute value of each number: data frame.
+    """Return a small data frame with every category and the largest absolute value of each number.
 
-    A step that is fitted to them is the one that is fitted to all samples.
+    Fitting a step to it gives the same step as fitting it to all samples.
     """
     import pandas
 
@@ -165,7 +166,7 @@ def _extremes(names, categories, largest):
 
 
 def _prepared(model, extremes, chunks, shape, notes):
-    """A model whose steps before the classifier are fitted to `extremes`, and its chunks: Streamed."""
+    """Return the Streamed of a model whose steps before the classifier are fitted to `extremes`."""
     if hasattr(model, "steps"):
         steps = model[:-1].fit(extremes)
         if "scale" in model.named_steps:
@@ -175,7 +176,7 @@ def _prepared(model, extremes, chunks, shape, notes):
 
 
 def _check_rows(rows):
-    """Raise CommandError if a file has no sample; `rows` are the numbers of rows by path."""
+    """Raise CommandError if a file has no sample; `rows` has the number of rows of each path."""
     for path, n_rows in rows.items():
         if n_rows == 0:
             raise unreadable(f"{path}: must hold at least one sample and one feature.")

@@ -1,4 +1,4 @@
-"""`margins explain`, `path`, `compare` and `study`: what to train, before it is trained."""
+"""`margins explain`, `path`, `compare` and `study`: help with choosing what to train."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ from margins.cli.several import check_alike
 
 
 def explain(sources, parameters, *, scale=False, as_json=False):
-    """Print what `train` would do with the samples of files, and why: the exit code."""
+    """Print what `train` would do with the samples of files, and why; return the exit code."""
     check_output()
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
@@ -45,15 +45,15 @@ def explain(sources, parameters, *, scale=False, as_json=False):
 
 
 def _prepared(model, samples):
-    """The samples as the classifier of a model, perhaps a pipeline, is given them."""
+    """Return X as the classifier of a model, which may be a pipeline, gets it."""
     is_pipeline = hasattr(model, "steps")
     return model[:-1].fit_transform(samples.X, samples.y) if is_pipeline else samples.X
 
 
 def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, as_json=False):
-    """Print the fits over ascending penalties C, by `margins.svm_path`: the exit code.
+    """Print the fits of `margins.svm_path` over ascending penalties C, and return the exit code.
 
-    Every fit predicts the samples of `test`, a Source, if it is given.
+    With `test`, a Source, every fit is tested on its samples.
     """
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path
@@ -62,7 +62,7 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
     for name in ("C", "max_time", "warm_start"):
         if name in parameters:
             raise CommandError(
-                f"path does not take -p {name}: --c-min and --c-max say which fits it makes."
+                f"path does not take -p {name}: --c-min, --c-max and --points determine its fits."
             )
     classifier = make_classifier("auto", parameters)
     model, samples = model_and_samples(classifier, scale, source)
@@ -114,7 +114,7 @@ def _cell(value):
 
 
 def penalties_of(smallest, largest, points):
-    """C from the smallest to the largest, at equal ratios: list of float."""
+    """Return values of C from the smallest to the largest, at equal ratios: list of float."""
     from margins.training.specification import LARGEST_C, SMALLEST_C
 
     if not SMALLEST_C <= smallest <= largest <= LARGEST_C:
@@ -141,9 +141,9 @@ def compare(
     quiet=False,
     as_json=False,
 ):
-    """Cross-validate algorithms on the same folds, and print the differences: the exit code.
+    """Cross-validate algorithms on the same folds, print their differences, and return the exit code.
 
-    `parameters` has values by parameter, for all algorithms that have it, or by ``algorithm:parameter``.
+    A key of `parameters` is a parameter, for all algorithms that have it, or ``algorithm:parameter``.
     """
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
@@ -184,28 +184,28 @@ def compare(
 
 
 def _parameters_by_name(names, parameters):
-    """The parameters of each of the algorithms: list of (name, dict).
+    """Return the parameters of each of the algorithms: list of (name, dict).
 
-    CommandError if one is for no algorithm that is compared.
+    Raise CommandError if a parameter belongs to none of the algorithms.
     """
     chosen = {name: {} for name in names}
     for key, value in parameters.items():
         name, colon, parameter = key.rpartition(":")
-        takers = [name] if colon else [each for each in names if parameter in _parameters_of(each)]
+        takers = [name] if colon else [name for name in names if parameter in _parameters_of(name)]
         if not takers or not set(takers) <= set(chosen):
             raise CommandError(
-                f"-p of compare must be a parameter of an algorithm that it compares, "
+                f"-p of compare must set a parameter of one of the compared algorithms, "
                 f"{', '.join(names)}. Got {key!r}."
             )
         for taker in takers:
             if parameter in chosen[taker] and not colon:
-                continue  # what is for one algorithm wins
+                continue  # a value for one algorithm has priority
             chosen[taker][parameter] = value
     return list(chosen.items())
 
 
 def _parameters_of(name):
-    """The names of the parameters of an algorithm: dict keys."""
+    """Return the names of the parameters of an algorithm."""
     return make_classifier(name, {}).get_params(deep=False).keys()
 
 
@@ -228,7 +228,7 @@ def study(
     quiet=False,
     as_json=False,
 ):
-    """Run a double cross-validation, and print its result: the exit code."""
+    """Run a double cross-validation, print its result, and return the exit code."""
     from margins.model_selection import Halving, double_cross_validation
 
     check_output()
@@ -237,7 +237,7 @@ def study(
     classifier = make_classifier(name, parameters)
     for key, values in grid.items():
         if key in parameters:
-            raise CommandError(f"{key} may be given once. Got -p {key} and -g {key}.")
+            raise CommandError(f"{key} may be given only once. Got -p {key} and -g {key}.")
         for value in values:
             make_classifier(name, {**parameters, key: value})
     _check_options("study", [classifier], scoring, n_jobs, cache)
@@ -264,7 +264,7 @@ def study(
 
 
 def grid_of(settings):
-    """A grid of texts ``name=value,value``: dict of lists, in which each value of a name is once.
+    """Return the grid of texts ``name=value,value``: a dict of lists without repeated values.
 
     Examples
     --------
@@ -277,12 +277,12 @@ def grid_of(settings):
         if not equals or not text:
             raise CommandError(f"A grid must be given as NAME=VALUE,VALUE,... Got {setting!r}.")
         values = grid.setdefault(name.strip(), {})
-        values.update({each.strip(): value_of(each.strip()) for each in text.split(",")})
+        values.update({part.strip(): value_of(part.strip()) for part in text.split(",")})
     return {name: list(values.values()) for name, values in grid.items()}
 
 
 def _options_of_protocol(scoring, n_jobs, seed, quiet):
-    """What the two protocols of studies take beside samples and folds: dict."""
+    """Return the arguments of both protocols of studies, other than samples and folds: dict."""
     return {
         "scoring": scoring,
         "n_jobs": n_jobs,
@@ -292,7 +292,7 @@ def _options_of_protocol(scoring, n_jobs, seed, quiet):
 
 
 def _check_options(command, classifiers, scoring, n_jobs, cache=None):
-    """Raise CommandError, before samples are read, if an option of a study is not allowed."""
+    """Raise CommandError, before reading samples, if an option of a study is not allowed."""
     from margins.model_selection.cache import Cache
     from margins.model_selection.checks import check_jobs
     from margins.model_selection.scoring import Scoring
@@ -313,7 +313,7 @@ def _check_options(command, classifiers, scoring, n_jobs, cache=None):
 
 
 def _check_lengths(source, samples, scale):
-    """Raise CommandError, before the first fit, if a row is too long for all of them."""
+    """Raise CommandError, before the first fit, if the norm of a row is too large for every fit."""
     if scale or source.is_table:
         return
     from margins.data.binary_data import check_lengths, rows_of
@@ -324,8 +324,10 @@ def _check_lengths(source, samples, scale):
 
 @contextlib.contextmanager
 def _fits_of_study(path):
-    """A context of hundreds of fits to the samples in a file: errors name it, and warnings, of which a
-    study gives one with a count, are noted at the end."""
+    """Return a context for a study of the samples in a file.
+
+    Errors name the file. Warnings, which a study counts and gives once, are printed at the end.
+    """
     from margins.cli.training import messages_of
     from margins.model_selection import FitFailed
 

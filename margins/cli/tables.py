@@ -1,4 +1,4 @@
-"""Samples from tables, by pandas: what is malformed is reported with its place."""
+"""Samples from tables, read by pandas; malformed fields are reported with their place."""
 
 import io
 from typing import Any, NamedTuple
@@ -14,30 +14,30 @@ HINT = " If these are categories, give --categorical {name}."
 
 
 class ColumnsOfFile(NamedTuple):
-    """The columns of a file, without those that are neither features nor the target."""
+    """The features and the target of a file."""
 
     source: Any  # Source
-    contents: bytes | None  # of the file; None: not kept, and read again for errors
+    contents: bytes | None  # of the file; None: not kept, an error message reads the file again
     X: Any  # pandas.DataFrame; categories are str, all other columns float64
     labels: Any  # pandas.Series as it is in the file, or None
     unknown: list[str]  # for each column, the categories that a model lacks
 
 
 def read_table(source, needs_labels, trained=None):
-    """X, y and unknown categories of a table: a data frame, ndarray or None, list of str.
+    """Return X, y and unknown categories of a table: a data frame, ndarray or None, list of str.
 
-    Categories are str, all other columns float64. `trained`, a TrainingColumns, is what a model was
-    trained on, whose columns X has, and whose categories and labels those of the file are compared with;
-    None: the samples are for a fit. Each text says of one column which categories the model lacks.
+    Categories are str, all other columns float64. With `trained`, the TrainingColumns of a model, X has
+    the model's columns, and labels are read as its classes; each text counts the categories of a column
+    that the model lacks. With None, the samples are for a fit.
     """
     table = _read(source, needs_labels, trained)
     return table.X, _labels_of([table], trained) if needs_labels else None, table.unknown
 
 
 def read_tables(sources):
-    """X and y of the rows of several tables, in this order, for a fit: a data frame, ndarray.
+    """Return X and y of all rows of several tables, in this order, for a fit: a data frame, ndarray.
 
-    All have the columns of the first one, in any order, and labels of one kind.
+    All tables must have the columns of the first, in any order, and labels of the same kind.
     """
     import pandas
 
@@ -54,17 +54,18 @@ def read_tables(sources):
 
 
 def check_options(source, needs_labels):
-    """Raise CommandError if an option is not for tables, or one that they need is not given."""
+    """Raise CommandError if an option is not for tables, or if --target is needed but missing."""
     if source.zero_based:
         raise CommandError(
-            f"{source.path}: --zero-based is for svmlight's format, and this file is read as a table."
+            f"{source.path}: --zero-based is for svmlight's format, but this file is read as a table. "
+            "Leave it out, or give --format svmlight."
         )
     if needs_labels and source.target is None:
-        raise CommandError(f"{source.path}: a table needs --target NAME, the column of the labels.")
+        raise CommandError(f"{source.path}: a table needs --target NAME, the label column.")
 
 
 def _read(source, needs_labels, trained=None):
-    """A file: ColumnsOfFile."""
+    """Return the ColumnsOfFile of a file."""
     try:
         import pandas  # noqa: F401
     except ImportError as error:
@@ -86,7 +87,7 @@ def _read(source, needs_labels, trained=None):
     table.columns = columns
     _check_columns(source.path, columns, names, [*source.categorical, *texts])
     if needs_labels and target in (*categorical, *names):
-        raise CommandError(f"{source.path}: the target {target!r} cannot be a column of X.")
+        raise CommandError(f"{source.path}: the target {target!r} cannot also be a column of X.")
     features = names or [name for name in columns if name != target]
     if not features or not len(table):
         raise unreadable(f"{source.path}: must hold at least one sample and one feature.")
@@ -106,7 +107,7 @@ def _read(source, needs_labels, trained=None):
 
 
 def _labels_of(tables, trained=None):
-    """The labels of all rows of tables: ndarray. See `read_table`."""
+    """Return the labels of all rows of tables, as in `read_table`: ndarray."""
     import pandas
 
     first = tables[0]
@@ -127,12 +128,9 @@ def _labels_of(tables, trained=None):
 
 
 def _check_kind(table, first):
-    """Raise CommandError if labels of Parquet are not of the kind of those of the first table."""
-    kinds = [
-        {"b": "boolean", "i": "numbers", "u": "numbers", "f": "numbers"}.get(each.labels.dtype.kind)
-        or "text"
-        for each in (table, first)
-    ]
+    """Raise CommandError if the labels of a Parquet file differ in kind from the first table's."""
+    names = {"b": "boolean", "i": "numbers", "u": "numbers", "f": "numbers"}
+    kinds = [names.get(labels.dtype.kind, "text") for labels in (table.labels, first.labels)]
     if kinds[0] != kinds[1]:
         raise unreadable(
             f"{table.source.path}: the labels {table.source.target!r} must be {kinds[1]}, as in "
@@ -141,9 +139,9 @@ def _check_kind(table, first):
 
 
 def _categories(column, trained, unknown):
-    """The categories of a column: ndarray of str objects, those of a model as the model has them.
+    """Return the categories of a column as an ndarray of str objects, in the model's notation.
 
-    Adds to `unknown` a text that counts the ones that the model does not have.
+    Append to `unknown` a text that counts the categories that the model does not have.
     """
     categories = Distinct(column)
     if trained is None:
@@ -159,18 +157,18 @@ def _categories(column, trained, unknown):
 
 
 def _check_columns(path, columns, of_model, of_options):
-    """Raise CommandError if a column is there twice, or one that is needed is not there."""
+    """Raise CommandError if two columns have the same name, or a needed column is missing."""
     for position, name in enumerate(columns):
         if name in columns[:position]:
             raise unreadable(
-                f"{path}: every column must have a name of its own. Got {name!r} for columns "
+                f"{path}: every column must have a different name. Got {name!r} for columns "
                 f"{columns.index(name) + 1} and {position + 1}."
             )
     for names, error in ((of_model, unreadable), (of_options, CommandError)):
         missing = [name for name in names if name not in columns]
         if missing:
-            shown = ", ".join(map(repr, columns))
-            raise error(f"{path}: there is no column {missing[0]!r}. Columns: {shown}.")
+            allowed = ", ".join(map(repr, columns))
+            raise error(f"{path}: there is no column {missing[0]!r}. Columns: {allowed}.")
 
 
 def _read_parquet(contents, path):
@@ -186,14 +184,14 @@ def _read_parquet(contents, path):
         table = checked(parquet.read_table(io.BytesIO(contents)))
         frame = table.to_pandas()
         if not {str(name) for name in frame.columns} <= set(table.column_names):
-            raise ValueError("names of columns that the file does not have")
+            raise ValueError("pandas finds columns that the file does not have")
         return frame
-    except Exception as error:  # of a damaged file, pyarrow and pandas raise errors of many types
+    except Exception as error:  # pyarrow and pandas raise many types for a damaged file
         raise unreadable(f"{path}: {damage_of(io.BytesIO(contents))}.") from error
 
 
 def _located(source, contents, error):
-    """The error of a value that is not allowed, with its place: an exception."""
+    """Return the exception for a value that is not allowed, with its place in the file."""
     if source.kind == "csv":
         check_lengths(contents, source.path)
         return malformed_field(contents, source.path, error)

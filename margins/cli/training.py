@@ -1,4 +1,4 @@
-"""`margins train`: a model file from samples, with what is proven of it."""
+"""`margins train`: a model file from samples, and a report of what is proven about it."""
 
 import contextlib
 import time
@@ -23,9 +23,9 @@ def train(
     quiet=False,
     as_json=False,
 ):
-    """Train a classifier on the samples of files, and write it to the file `path`: the exit code.
+    """Train a classifier on files, write it to the file `path`, and return the exit code.
 
-    With `stream` they are read in chunks, with `may_stream` only if they do not fit into memory.
+    With `stream`, the files are read in chunks; with `may_stream`, only if they do not fit into memory.
     """
     from margins.cli.models import make_classifier, model_bytes
     from margins.cli.samples import classifier_of, name_of, note_of
@@ -40,7 +40,7 @@ def train(
     reason = reason_to_stream(sources, stream, may_stream)
     if reason is not None:
         check_streamed(classifier, sources, reason)
-        note_of(sources[0], f"{name_of(sources)}: streamed, as {reason}.")
+        note_of(sources[0], f"{name_of(sources)}: streamed, because {reason}.")
     with live_progress(not quiet) as show:
         started = time.perf_counter()
         model, samples, shape, known = _model_and_samples(classifier, scale, sources, reason is not None)
@@ -50,7 +50,7 @@ def train(
                 show("training")
             messages = fit(*samples, show)
         trained = time.perf_counter()
-        if not sources[0].is_table:  # files to predict are read by it
+        if not sources[0].is_table:  # files to predict are read in the same way
             classifier_of(model).first_index_ = sources[0].first_index
         contents = model_bytes(model)
     write_whole(path, contents)
@@ -72,9 +72,9 @@ def train(
 
 
 def _model_and_samples(classifier, scale, sources, is_streamed):
-    """The model of a fit; what is fitted, X and y; the shape of the samples; and what has been noted.
+    """Return the model; the estimator to fit, X and y; the shape of the samples; and the notes printed.
 
-    Of files that are streamed the other steps of the model are fitted, and X is chunks.
+    If files are streamed, X is chunks, and all steps of the model except the classifier are fitted.
     """
     if is_streamed:
         from margins.cli.streams import model_and_chunks
@@ -88,7 +88,7 @@ def _model_and_samples(classifier, scale, sources, is_streamed):
 
 
 def fit(model, X, y, show=None):
-    """Fit a model: the texts of the warnings. `show` is called with each line of progress."""
+    """Fit a model, and return its warnings; `show` is called with each line of progress."""
     with messages_of(show, model) as messages:
         model.fit(X, y)
     return messages
@@ -96,9 +96,9 @@ def fit(model, X, y, show=None):
 
 @contextlib.contextmanager
 def messages_of(show, *models):
-    """A context with a list, which at its end holds the texts of the warnings of its body.
+    """Return a context with a list, which at the end holds the texts of the warnings raised in it.
 
-    `models` are those that report their progress meanwhile: `show` is called with each line.
+    Meanwhile, `show` is called with each line of progress of `models`.
     """
     from margins.cli.samples import classifier_of
     from margins.estimators.progress import progress_to
@@ -122,12 +122,12 @@ def messages_of(show, *models):
 
 
 def report_of(name, parameters, classifier, shape, seconds):
-    """What `train` prints: dict."""
+    """Return the report that `train` prints, as a dict."""
     from margins.training.schemes import fitted_scheme
 
     classes = classifier.classes_.tolist()
     certificates = getattr(classifier, "certificates_", [])
-    named = fitted_scheme(classifier).labels(classifier.classes_)
+    labels = fitted_scheme(classifier).labels(classifier.classes_)
     return {
         "algorithm": name,
         "parameters": parameters,
@@ -148,7 +148,7 @@ def report_of(name, parameters, classifier, shape, seconds):
                 "margin": certificate.margin,
                 "upper_bound": certificate.upper_bound,
             }
-            for label, certificate in zip(named, certificates, strict=False)
+            for label, certificate in zip(labels, certificates, strict=False)
         ],
         "seconds": seconds,
     }
@@ -156,12 +156,12 @@ def report_of(name, parameters, classifier, shape, seconds):
 
 def print_report(report):
     """Print the report of a fit."""
-    given = "".join(f" {key}={value}" for key, value in report["parameters"].items())
+    settings = "".join(f" {key}={value}" for key, value in report["parameters"].items())
     certificates = report["certificates"]
-    seconds = ", ".join(f"{what} {value:.3g} s" for what, value in report["seconds"].items())
-    sizes = f"of {report['n_features']} features and {len(report['classes'])} classes"
+    seconds = ", ".join(f"{step} {value:.3g} s" for step, value in report["seconds"].items())
+    sizes = f"with {report['n_features']} features and {len(report['classes'])} classes"
     pairs = [
-        ("algorithm", report["algorithm"] + given),
+        ("algorithm", report["algorithm"] + settings),
         ("samples", f"{report['n_samples']}, {sizes}"),
         ("solver", report["solver"]),
         ("epochs", f"{report['epochs']}, with {report['updates']} updates"),
@@ -175,7 +175,7 @@ def print_report(report):
     if 1 < len(certificates) <= 30:
         print()
         rows = [
-            (each["class"], f"{each['gap']:.4g}", f"{each['fraction']:.6g}", f"{each['primal']:.6g}")
-            for each in certificates
+            (proof["class"], f"{proof['gap']:.4g}", f"{proof['fraction']:.6g}", f"{proof['primal']:.6g}")
+            for proof in certificates
         ]
         print_table(("class", "gap", "fraction", "primal"), rows)

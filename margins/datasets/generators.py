@@ -1,4 +1,4 @@
-"""Artificial data: a halfspace with a margin, and noisy labels."""
+"""Artificial data: a halfspace with a margin and noisy labels."""
 
 import math
 
@@ -11,8 +11,8 @@ from margins.parameters import BOOLEAN, NON_NEGATIVE, Constraint, Interval, chec
 
 LARGEST_ATTRIBUTE = 10
 
-# With the paper's margins at least seven of ten draws are kept. A margin that keeps fewer than one in a
-# hundred is near those, of 5 to 10, that keep none.
+# With the paper's margins, at least seven of ten draws are kept. A margin that keeps fewer than one in a
+# hundred is close to the margins, 5 to 10, that keep none.
 DRAWS_PER_SAMPLE = 100
 
 COUNT = Interval(1, math.inf, "left", integer=True)
@@ -34,37 +34,37 @@ def make_noisy_halfspace(
     replace_discarded: bool = True,
     random_state: RandomState = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw samples on the two sides of a random hyperplane, and flip some of their labels.
+    """Draw samples on both sides of a random hyperplane, and flip some of their labels.
 
     A pool of `n_samples` samples with independent, uniform integer attributes fixes the hyperplane:
     the weight vector w is the sum of a random half of the pool (a coin for each sample), the
     threshold theta is half the mean of |w.x| over the pool. The label of x is the sign of
-    w.x - theta. Samples nearer than ``|w.x - theta| < margin * theta`` are discarded. At last every
-    label is flipped with probability `noise`.
+    w.x - theta. Samples with ``|w.x - theta| < margin * theta`` are discarded. Finally, every label
+    is flipped with probability `noise`.
 
     Parameters
     ----------
     n_features : int in [1, inf), default=50
     margin : float in [0, inf), default=0.05
-        Smallest distance of w.x from theta, as a share of theta. Dimensionless. The paper's: 0.05 to
+        Smallest distance of w.x from theta, as a share of theta. Dimensionless. The paper uses 0.05 to
         0.75.
     noise : float in [0, 1], default=0.0
-        Probability that a label is flipped. The paper's: 0 to 0.25.
+        Probability that a label is flipped. The paper uses 0 to 0.25.
     n_samples : int in [1, inf), default=600
-        Samples in the pool, and returned if discarded ones are replaced.
+        Number of samples in the pool, and in the result if discarded samples are replaced.
     replace_discarded : bool, default=True
-        True: draw further samples until `n_samples` remain. False: return what remains of the pool;
-        for the paper's margins (up to 0.75), about seven of ten samples or more.
+        True: draw further samples until `n_samples` remain. False: return the remaining samples of the
+        pool; for the paper's margins (up to 0.75), about seven of ten samples or more.
     random_state : int, RandomState instance or None, default=None
-        The same int gives the same data; the same int with another `noise` gives the same X.
+        The same int gives the same data, and with another `noise` the same X.
 
     Returns
     -------
     X : ndarray of float64, shape (n_samples, n_features)
         Integers in [-10, 10].
     y : ndarray of int64, shape (n_samples,)
-        Labels -1 and 1, the latter usually the minority, for theta is positive. Among few samples one
-        of the two may be missing.
+        Labels -1 and 1. Label 1 is usually the minority, because theta is positive. With few samples, a
+        label may be missing.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def make_noisy_halfspace(
     Notes
     -----
     The paper does not say whether its 600 examples are counted before or after discarding. Its Table 2
-    is nearer to the former, ``replace_discarded=False`` (see docs/papers.md). w and theta are those of
-    the pool in both cases. A pool whose w is 0, which has no hyperplane, is drawn again.
+    is closer to the results with ``replace_discarded=False``, that is, before (see docs/papers.md). In
+    both cases, w and theta come from the pool. A pool whose w is 0 has no hyperplane and is drawn again.
 
     Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm, artificial
     data.
@@ -110,7 +110,7 @@ def make_noisy_halfspace(
         integers: NDArray[np.int64] = generator.randint(*attributes, size=(n_samples, n_features))
         return integers.astype(np.float64)
 
-    # All scores are integers, exact in doubles: the data do not depend on the order of summation.
+    # All scores are integers, exact in double precision, so the order of summation does not matter.
     w = np.zeros(n_features)
     while not w.any():
         pool = draw()
@@ -119,12 +119,12 @@ def make_noisy_halfspace(
     theta = float(np.abs(pool @ w).mean() / 2)
     nearest = float(margin) * theta
 
-    kept = []
+    batches = []
     n_kept = n_drawn = 0
     batch = pool
     while True:
         batch = batch[np.abs(batch @ w - theta) >= nearest]
-        kept.append(batch)
+        batches.append(batch)
         n_kept += len(batch)
         n_drawn += n_samples
         if n_kept >= n_samples or (n_kept and not replace_discarded):
@@ -140,7 +140,7 @@ def make_noisy_halfspace(
                 f"samples drawn. Got {margin!r}, which keeps {n_kept}."
             )
         batch = draw()
-    X = np.concatenate(kept)[:n_samples]
+    X = np.concatenate(batches)[:n_samples]
 
     y = np.where(X @ w > theta, np.int64(1), np.int64(-1))
     y[generator.uniform(size=len(y)) < noise] *= -1

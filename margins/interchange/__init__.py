@@ -1,4 +1,4 @@
-"""Fitted classifiers in the forms of other libraries: scikit-learn's LinearSVC and SVC, and ONNX.
+"""Export of fitted classifiers to scikit-learn's LinearSVC and SVC, and to ONNX.
 
 `to_onnx` and `register_converters` need the extra `onnx`.
 """

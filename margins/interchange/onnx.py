@@ -1,8 +1,8 @@
 """Classifiers in ONNX: a graph of matrix products and the kernel's formula, in double precision.
 
-The inputs are samples of float or double. The outputs are `label`, and `scores`, as `decision_function`
-returns them, in the type of the input. Within the graph all is of type double, so that scores differ
-from those of the classifier by the rounding of the input and of the output alone.
+The inputs are samples of type float or double. The outputs are `label`, and `scores`, as
+`decision_function` returns them, in the type of the input. The graph computes in double precision, so
+its scores differ from the classifier's scores only by the rounding of input and output.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
 from margins.training.schemes import fitted_scheme
 
-# Of skl2onnx, which may be given for a whole model: outputs are arrays in any case.
+# An option of skl2onnx for whole models, which users may pass; our outputs are always arrays.
 OPTIONS = {"zipmap": [False]}
 LARGEST_LABEL = int(np.iinfo(np.int64).max)
 
 
 def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) -> Any:
-    """A fitted classifier, or a Pipeline that ends with one, as an ONNX model.
+    """Convert a fitted classifier, or a Pipeline that ends with one, to an ONNX model.
 
     Parameters
     ----------
     model : fitted classifier of margins, CalibratedClassifierCV, or scikit-learn Pipeline
-        Or a Pipeline that ends with one of the others, whose other steps are converted by skl2onnx. Of
-        MarginClassifierCV, its `estimator_`: the scores, without probabilities.
+        skl2onnx converts the other steps of a Pipeline. For MarginClassifierCV, its `estimator_` is
+        converted: scores without probabilities.
     n_features : int, optional
-        Number of columns of the input; None: as many as the model has been fitted with.
+        Number of columns of the input; None: the number of features in the fit.
     double : bool
-        True: the input is of type double, and so are the scores; False: float.
+        Type of the input and the scores: double if True, otherwise float.
 
     Returns
     -------
     onnx.ModelProto
-        With the input `X`, and the outputs `label` and `scores`; of CalibratedClassifierCV `label` and
+        Its input is `X`, its outputs are `label` and `scores`, or for CalibratedClassifierCV `label` and
         `probabilities`.
 
     Raises
     ------
     ImportError
-        Without skl2onnx: ``pip install 'scikit-margins[onnx]'``.
+        If skl2onnx is not installed: ``pip install 'scikit-margins[onnx]'``.
     TypeError
-        If it has no weight vector (voting), a kernel without a formula in ONNX, or a calibration other
-        than "sigmoid" and "isotonic".
+        If the classifier votes, and so has no weight vector, or has a kernel without a formula in ONNX
+        or a calibration other than "sigmoid" and "isotonic".
     ValueError
-        If a label is a date or an integer above 2**63 - 1, or a Pipeline begins with text or with
-        columns that are selected by name: it has inputs other than one matrix of numbers.
+        If a label is a date or an integer above 2**63 - 1, or if the input of a Pipeline is not one
+        matrix of numbers, because its first step takes text or selects columns by name.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     if isinstance(last, CalibratedClassifierCV):
         check_is_fitted(last)
         _check_calibration(last.method)
-        classifiers = [each.estimator for each in last.calibrated_classifiers_]
+        classifiers = [calibrated.estimator for calibrated in last.calibrated_classifiers_]
     for classifier in classifiers:
         check_exportable(classifier, "to_onnx")
     skl2onnx = _skl2onnx()
@@ -101,43 +101,44 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
 
 def _check_first(step: Any) -> None:
     """Raise ValueError if the first step of a Pipeline takes text, or columns by name."""
-    takes = "" if get_tags(step).input_tags.two_d_array else "text or dicts"
+    input_kind = "" if get_tags(step).input_tags.two_d_array else "text or dicts"
     if isinstance(step, ColumnTransformer):
         chosen = [
             name for _, _, names in step.transformers for name in np.ravel(np.array(names, object))
         ]
         if any(isinstance(name, str) or callable(name) for name in chosen):
-            takes = "columns by name"
-    if takes:
+            input_kind = "columns by name"
+    if input_kind:
         raise ValueError(
             f"model of to_onnx must take a matrix of numbers. Got a Pipeline whose first step, "
-            f"{type(step).__name__}, takes {takes}: call margins.interchange.register_converters() and "
-            "then skl2onnx.to_onnx(model, initial_types=[...]), with a name and a type for each input."
+            f"{type(step).__name__}, takes {input_kind}. Call margins.interchange.register_converters() "
+            "and then skl2onnx.to_onnx(model, initial_types=[...]), with a name and a type for each "
+            "input."
         )
 
 
 def _check_calibration(method: str) -> None:
-    """Raise TypeError for what skl2onnx does not convert, and warn of what it converts roughly."""
+    """Raise TypeError if skl2onnx cannot convert a method, and warn if it converts it inaccurately."""
     if method not in ("sigmoid", "isotonic"):
         raise TypeError(
             f"method of CalibratedClassifierCV must be 'sigmoid' or 'isotonic' for ONNX. Got {method!r}."
         )
     if method == "isotonic":
         warnings.warn(
-            "Probabilities of method='isotonic' are not interpolated by skl2onnx, which takes that of "
-            "the nearest score of the calibration: they may differ by a tenth.",
+            "skl2onnx does not interpolate probabilities of method='isotonic': it uses the probability "
+            "at the nearest score of the calibration, which may differ by a tenth.",
             UserWarning,
             stacklevel=3,
         )
 
 
 def register_converters(*classes: type[BaseMarginClassifier]) -> None:
-    """Let `skl2onnx.to_onnx` convert classifiers of this package, within whatever contains them.
+    """Let `skl2onnx.to_onnx` convert classifiers of this package, alone or within other estimators.
 
     Parameters
     ----------
     *classes : type
-        Classes of classifiers; none: all algorithms that can be imported.
+        Classes of classifiers. Default: all algorithms that can be imported.
     """
     skl2onnx = _skl2onnx()
     for algorithm in classes or _algorithms():
@@ -169,7 +170,7 @@ def _skl2onnx() -> Any:
     return skl2onnx
 
 
-# What skl2onnx calls, in this order.
+# skl2onnx calls the following functions in this order.
 
 
 def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> Any:
@@ -185,9 +186,9 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 
 
 def _has_two_columns(operator: Any) -> bool:
-    """True if scores of two classes are (-s, s): within another estimator, whose converter reads them.
+    """Return True if the scores of two classes are (-s, s), as converters of other estimators expect.
 
-    skl2onnx parses the last step of a model, and declares the estimators within it itself.
+    skl2onnx parses the last step of a model, and itself declares the estimators within that step.
     """
     is_output = getattr(operator, "is_output_of_model", False)
     return not is_output and len(operator.raw_operator.classes_) == 2
@@ -246,10 +247,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str]:
-    """What the scores of pairs decide, as `OneVsOne.decision` and `predict`: scores and index."""
+    """Combine the scores of pairs as `OneVsOne.decision` and `predict` do: scores and index."""
     signs = scheme.signs(np.arange(scheme.n_classes)).T.astype(np.float64)
     wins = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "double")
-    # A pair that its first class does not win is a vote for the second one.
+    # A pair that its first class does not win is a vote for its second class.
     won = graph.add("MatMul", wins, graph.constant(signs))
     lost = (signs < 0).sum(axis=0).astype(np.float64)
     votes = graph.add("Add", won, graph.constant(lost))
@@ -261,7 +262,7 @@ def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str
 
 
 def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
-    """K(x, support vector), shape (m, n_support)."""
+    """Add K(x, support vector), of shape (m, n_support), to the graph."""
     kernel = classifier.kernel_
     if kernel.name == "precomputed":
         return graph.add("Gather", X, graph.constant(classifier.support_.astype(np.int64)), axis=1)
@@ -284,19 +285,19 @@ def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
 
 
 def _labels(classifier: Any) -> NDArray[Any]:
-    """The labels in a type that ONNX has: int64, double or str."""
+    """Return the labels in a type of ONNX: int64, double or str."""
     classes: NDArray[Any] = classifier.classes_
     if classes.dtype.kind in "biu":
         if classes.dtype.kind == "u" and classes.max() > LARGEST_LABEL:
             raise ValueError(
-                f"classes_ must be at most {LARGEST_LABEL} for ONNX, whose integers are signed. "
+                f"classes_ must be at most {LARGEST_LABEL} for ONNX, because its integers are signed. "
                 f"Got {classes.max()}."
             )
         return classes.astype(np.int64)
     if classes.dtype.kind in "mM":
         raise ValueError(
-            f"classes_ must be numbers or str for ONNX, which has no dates. Got {classes.dtype}: give "
-            "labels as str, such as those of numpy.datetime_as_string."
+            f"classes_ must be numbers or str for ONNX, which has no dates. Got {classes.dtype}. Train "
+            "with labels of type str, for example from numpy.datetime_as_string."
         )
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes.astype(str)
 
@@ -308,7 +309,7 @@ class _Graph:
         self._scope, self._container = scope, container
 
     def constant(self, value: Any) -> str:
-        """A constant of type double, int64 or string: its name."""
+        """Add a constant of type double, int64 or string, and return its name."""
         from onnx import TensorProto
 
         array = np.asarray(value)
@@ -320,14 +321,14 @@ class _Graph:
         return name
 
     def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        """A node: the name of its output."""
+        """Add a node, and return the name of its output."""
         target: str = output or self._scope.get_unique_variable_name(kind.lower())
         name = self._scope.get_unique_operator_name(kind)
         self._container.add_node(kind, list(inputs), [target], name=name, op_version=13, **attributes)
         return target
 
     def cast(self, value: str, kind: str, output: str | None = None) -> str:
-        """A value in another type."""
+        """Add a conversion of a value to another type, and return its name."""
         from onnx import TensorProto
 
         return self.add("Cast", value, output=output, to=getattr(TensorProto, kind.upper()))

@@ -2,12 +2,12 @@
 """One sample and all columns of a matrix of weights: products, comparison, addition.
 
 The problem: V holds one weight vector w_i in each column, so that the weights of one feature are contiguous;
-its width is a multiple of 8. Of a sample x with n stored values x[j], `offsets[j]` is where the row of the
-feature of x[j] begins. Compute w_i.x for all i, compare each product with the threshold of its column, and add
-a multiple c_i of x to each w_i.
+its width is a multiple of 8. A sample x has n stored values x[j]; `offsets[j]` is the start of the row of
+x[j]'s feature in V. Compute w_i.x for all i, compare each product with the threshold of its column, and add a
+multiple c_i of x to each w_i.
 
-Every sum has the order of `margins._sparse.dot`, four partial sums for each column, so that a column is bit
-for bit the weight vector trained alone.
+Every sum has the order of `margins._sparse.dot`, four partial sums for each column, so that a column equals,
+bit for bit, the weight vector trained alone.
 """
 
 from libc.stdint cimport int32_t, int64_t

@@ -1,7 +1,7 @@
 """Many models in one pass: perceptrons that differ in parameters, trained on the same samples.
 
-The problem: models i = 1, 2, ... process the same samples in the same order, each with its own thresholds,
-labels (of one class against the rest), threshold step, lambda-trick and alpha-bound. Alone, each does
+The problem: models i = 1, 2, ... process the same samples in the same order. They differ in thresholds,
+labels (one class against the rest), threshold step, lambda-trick and alpha-bound. Alone, each model does
 
     p = l (w_i.x_k + rho_i^2 b_i)
     if p + [gain_i |x_k|^2 once i has added k] <= threshold_i(l), and i has added k less than bound_i times:
@@ -9,13 +9,13 @@ labels (of one class against the rest), threshold step, lambda-trick and alpha-b
 
 Together their weights are a matrix of shape (features, columns), with one column for each model: one
 traversal of x_k computes all products, and the inner loop is over contiguous memory
-(`margins.model_selection._columns`). Every model is bit for bit the one trained alone.
+(`margins.model_selection._columns`). Every model equals, bit for bit, the model trained alone.
 
-Given: the rows, the parameters of the models, an order for one or more epochs. Left in place: the weights,
-and what the averagings keep. Returned: the number of epochs; and, of each finished model, its weights,
+Given: the rows, the parameters of the models, an order for one or more epochs. Left in place: the weights
+and the state of the averagings. Returned: the number of epochs and, for each finished model, its weights,
 averagings and updates.
 
-Source: Khardon & Wachman (2007), Figure 2. What is done to one model: `margins._update.mini_epoch`.
+Source: Khardon & Wachman (2007), Figure 2. `margins._update.mini_epoch` does the same for one model.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -30,14 +30,14 @@ from margins.model_selection._model_columns cimport SAMPLES_PER_CHUNK, ModelColu
 from margins.rules.averaging cimport LongestSurvivor
 
 cdef Py_ssize_t TERMS_PER_CHUNK = 2**23     # products of a weight and a value in short epochs: 2 ms
-cdef Py_ssize_t RESERVED_UPDATES = 512      # averagings keep memory for so many in short epochs
-cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least one in so many changes
+cdef Py_ssize_t RESERVED_UPDATES = 512      # updates for which averagings reserve memory in short epochs
+cdef Py_ssize_t DENSE_UPDATE = 8            # all columns are updated if at least 1 / DENSE_UPDATE of them change
 
 
 cdef class Lockstep(ModelColumns):
     """Models that are trained on the same samples in the same order.
 
-    Parameters and attributes are those of `margins.model_selection._model_columns.ModelColumns`.
+    Parameters and attributes are as for `margins.model_selection._model_columns.ModelColumns`.
     """
 
     def full_epochs(self, const int32_t[::1] order not None, int64_t n_before, bint only_one):
@@ -47,14 +47,14 @@ cdef class Lockstep(ModelColumns):
         ----------
         order : ndarray of int32, shape (m,)
         n_before : int
-            Epochs before these.
+            Number of earlier epochs.
         only_one : bool
-            End after one epoch: the next has another order.
+            True: end after one epoch, because the next epoch has a different order.
 
         Returns
         -------
         int
-            Epochs, with those before.
+            Number of epochs, including earlier ones.
 
         Raises
         ------
@@ -70,7 +70,7 @@ cdef class Lockstep(ModelColumns):
                 self._begin_epoch()
                 self.run(order, m, &tally)
                 n_epochs += 1
-            else:  # short ones would wait for the GIL more often than for memory
+            else:  # single short epochs would wait for the GIL longer than for memory
                 self.reserve(n_together * m)
                 with nogil:
                     n_epochs = self._short_epochs(order, n_epochs, n_together)
@@ -79,7 +79,7 @@ cdef class Lockstep(ModelColumns):
                 return n_epochs
 
     cdef Py_ssize_t _n_together(self, Py_ssize_t m, int64_t n_epochs) noexcept:
-        """How many epochs of m samples are processed without the GIL, for some milliseconds: at least 1."""
+        """Return the number of epochs of m samples to process without the GIL, for some milliseconds."""
         cdef Py_ssize_t n_samples = TERMS_PER_CHUNK // (padded(self.n_columns) * self.longest), column
         cdef double most
         if self.n_averagings > 0:
@@ -92,7 +92,7 @@ cdef class Lockstep(ModelColumns):
     cdef int64_t _short_epochs(
         self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
     ) except -1 nogil:
-        """As `full_epochs`, but at most `most` epochs, without the GIL."""
+        """Do the same as `full_epochs`, for at most `most` epochs and without the GIL."""
         cdef Tally tally
         cdef Py_ssize_t _index
         tally.n_changed = 0
@@ -105,14 +105,14 @@ cdef class Lockstep(ModelColumns):
         return n_epochs
 
     cdef void _begin_epoch(self) noexcept nogil:
-        """Keep the counts before an epoch."""
+        """Store the counts before an epoch."""
         cdef Py_ssize_t i
         for i in range(self.n_updates.shape[0]):
             self.n_updates_before[i], self.rejected_before[i] = self.n_updates[i], self.rejected[i]
             self.seen_before[i], self.right_before[i] = self.seen[i], self.right[i]
 
     cdef bint _has_ended(self, double n_epochs) noexcept nogil:
-        """True if a model has ended."""
+        """Return True if a model has ended."""
         cdef Py_ssize_t column
         for column in range(self.n_columns):
             if self._is_over(self.model[column], n_epochs):
@@ -120,7 +120,7 @@ cdef class Lockstep(ModelColumns):
         return False
 
     cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept nogil:
-        """True if the last epoch of a model had no updates, or was the last allowed."""
+        """Return True if the last epoch of a model had no updates, or was the last allowed."""
         return (
             self.n_updates[model] == self.n_updates_before[model] or n_epochs >= self.max_iter[model]
         )
@@ -200,10 +200,10 @@ cdef class Lockstep(ModelColumns):
                 self.values[j] = rows.values32[start + j * step]
 
     cdef int _update_columns(self, Py_ssize_t k) except -1 nogil:
-        """Add sample k to the columns that misclassify it and may add it; 1 if there is one, else 0."""
+        """Add sample k to the columns that misclassify it and may add it; return 1 if there are any, else 0."""
         cdef Py_ssize_t column = 0, i, j, n_changed = 0
         cdef double label, weight = 1 if self.weight is None else self.weight[k]
-        while column < self.n_columns:  # a split appends one
+        while column < self.n_columns:  # a split appends a column
             self.c[column] = 0
             if self.wrong[column]:
                 i = self.model[column]
@@ -243,7 +243,7 @@ cdef class Lockstep(ModelColumns):
         cdef Sample sample
         cdef Step step
         sample.k, sample.positive = k, self.code[column] == self.codes[k]
-        # Not used by averagings.
+        # Averagings do not use these.
         sample.product = sample.sqnorm = sample.dual = sample.upper = sample.threshold = 0
         sample.weight = step.add = 1 if self.weight is None else self.weight[k]
         step.shrink = step.repetitions = 1
@@ -266,7 +266,7 @@ cdef class Lockstep(ModelColumns):
         self.rejected_since[i] = self.rejected[i]
 
     def ended(self, double n_epochs):
-        """The models whose last epoch had no updates, or was the last allowed: list of int."""
+        """Return the models whose last epoch had no updates, or was the last allowed: list of int."""
         cdef Py_ssize_t column
         return [
             self.model[column]

@@ -21,7 +21,7 @@ cdef class ModelColumns(SampleLoop):
     cdef const double[::1] codes
     cdef const double[::1] sqnorms
     cdef const double[::1] weight        # by which updates and votes are multiplied; None: 1
-    cdef Py_ssize_t longest              # of the rows
+    cdef Py_ssize_t longest              # elements of the longest row
     cdef bint has_gain
     # By column of the weight matrix. Idle ones are computed with the others; their thresholds are -inf.
     cdef double[:, ::1] v
@@ -39,7 +39,7 @@ cdef class ModelColumns(SampleLoop):
     cdef list problems, averagings
     cdef Py_ssize_t n_averagings
     cdef void** averaging_of               # (model, index) -> Averaging or NULL
-    cdef signed char[::1] is_survivor       # whether it is a LongestSurvivor
+    cdef signed char[::1] is_survivor       # True for a LongestSurvivor
     cdef void** data_of
     # By sample.
     cdef int64_t n_processed             # samples so far, within the current chunk too

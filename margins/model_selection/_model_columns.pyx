@@ -1,8 +1,8 @@
-"""The columns of a weight matrix, one for each model that is trained in lockstep, or for several.
+"""The columns of a weight matrix, each for one or several models that are trained in lockstep.
 
-Models that differ in bound_i alone are equal until a bound is reached. They share a column; it is split
-when a sample that has been added as often as the smallest of their bounds allows is misclassified again.
-The column of a finished model is filled with the last one.
+Models that differ only in bound_i are equal until a bound is reached. They share a column, which is split
+when a sample that was added as often as the smallest bound allows is misclassified again. The last column
+replaces the column of a finished model.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -24,7 +24,7 @@ cdef class ModelColumns(SampleLoop):
     Parameters
     ----------
     rows : Rows
-        Not those of a kernel.
+        Not the rows of a kernel.
     codes : ndarray of float64, shape (m,)
         The class of every sample, a whole number.
     sqnorms : ndarray of float64, shape (m,)
@@ -32,20 +32,20 @@ cdef class ModelColumns(SampleLoop):
     models : sequence
         Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
-        `child` (index of the model that is the same but for the next larger bound, or -1), `has_parent`
-        (whether it is the child of another), `data` (the binary problem) and `averagings` (names to
-        Averaging; those of a child are copies, made when its column is split off).
+        `child` (index of the model that differs only in having the next larger bound, or -1), `has_parent`
+        (True for the child of a model), `data` (the binary problem) and `averagings` (names to Averaging;
+        a child gets copies when its column is split off).
 
     Attributes
     ----------
     n_columns : int
-        Columns in use: models in training, those that share a column counted once.
+        Number of columns in use; models in training that share a column count once.
     """
 
     def __cinit__(self, Rows rows not None, codes, sqnorms, models):
         cdef Py_ssize_t i, j, width = padded(len(models)), d = rows.n_features
         self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
-        self.weight = (<BinaryData?> models[0].data).weight  # that of all
+        self.weight = (<BinaryData?> models[0].data).weight  # the same for all models
         self.v = np.zeros((d, width))
         self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
         self.negative, self.positive = np.full((2, width), -INFINITY)
@@ -57,8 +57,8 @@ cdef class ModelColumns(SampleLoop):
         if self.has_gain or any(model.bound < INFINITY for model in models):
             self.counts = np.zeros((rows.n_rows, width), dtype=np.int32)
         self.longest = max(rows.longest(), 1)
-        self.values = np.ones(d)  # also the values of CSR that stores none
-        self.offsets = np.arange(d, dtype=np.intp) * width  # also those of every dense row
+        self.values = np.ones(d)  # the values of CSR rows that store none
+        self.offsets = np.arange(d, dtype=np.intp) * width  # the offsets of every dense row
         self.hypothesis = WeightVector(d)
 
         self.child = np.array([model.child for model in models], dtype=np.intp)
@@ -103,9 +103,9 @@ cdef class ModelColumns(SampleLoop):
             self.is_survivor[model * self.n_averagings + j] = isinstance(averaging, LongestSurvivor)
 
     cdef void _count(self, Py_ssize_t i, Averaging averaging, bint processing) noexcept nogil:
-        """Set in an averaging of model i how many samples its current hypothesis has processed.
+        """Set in an averaging of model i the number of samples that its current hypothesis processed.
 
-        `processing`: including the current sample, which it misclassifies.
+        With `processing`, the current sample counts, which the hypothesis misclassifies.
         """
         cdef int64_t n_samples = self.n_processed - self.since[i]
         if self.weight is not None:
@@ -123,7 +123,7 @@ cdef class ModelColumns(SampleLoop):
         a.state.n_updates = a.state.t = a.state.dual_sum = self.n_updates[self.model[column]]
 
     cdef void _copy_column(self, Py_ssize_t column, Py_ssize_t to) noexcept nogil:
-        """Copy a column to an idle one."""
+        """Copy a column to an idle column."""
         cdef Py_ssize_t j
         for j in range(self.v.shape[0]):
             self.v[j, to] = self.v[j, column]
@@ -140,14 +140,14 @@ cdef class ModelColumns(SampleLoop):
         self.wrong[to] = self.wrong[column]
 
     cdef int _split(self, Py_ssize_t column) except -1:
-        """Move the child of a column's model, with its own children, to a new column."""
+        """Move the child of a column's model, and the child's children, to a new column."""
         cdef Py_ssize_t i = self.model[column], j = self.child[i]
         self._copy_column(column, self.n_columns)
         self.model[self.n_columns] = j
         self.n_columns += 1
         self.child[i] = -1
         self.n_updates[j] = self.n_updates[i]
-        self.since[j] = self.since[i]  # nothing has been rejected yet
+        self.since[j] = self.since[i]  # the child has not rejected samples yet
         self.seen[j], self.right[j] = self.seen[i], self.right[i]
         self.seen_before[j], self.right_before[j] = self.seen_before[i], self.right_before[i]
         averagings = copy.deepcopy(self.averagings[i])
@@ -157,13 +157,13 @@ cdef class ModelColumns(SampleLoop):
         return 0
 
     def finish(self, Py_ssize_t model, int64_t n_epochs_left):
-        """Remove the column of a model, which may be shared by others.
+        """Remove the column of a model, which other models may share.
 
         Parameters
         ----------
         model : int
         n_epochs_left : int
-            Epochs, each like the last one, which had no updates, that are counted as processed.
+            Number of remaining epochs, which count as processed like the last one, without updates.
 
         Returns
         -------

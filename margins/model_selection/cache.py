@@ -1,4 +1,4 @@
-"""Finished tasks on disk: a study that was interrupted is resumed."""
+"""Finished tasks on disk, so that an interrupted study can be resumed."""
 
 import contextlib
 import hashlib
@@ -9,28 +9,28 @@ import time
 import warnings
 from pathlib import Path
 
-ABANDONED = 3600  # seconds after which a temporary file is taken for one without a writer
+ABANDONED = 3600  # seconds after which the writer of a temporary file is assumed to be gone
 
 
 class Cache:
-    """A folder with one file for every finished task, each named by the key of its task.
+    """A folder with one file for every finished task, named by the key of the task.
 
     A file gets its name only when it is complete (`os.replace`), and its first line is the checksum of
-    the rest: what a crash, a full disk or a power cut leaves is detected, and computed again. So no
-    fsync is needed. Several processes may use one folder. Content that cannot be written is not kept;
-    the first time, a RuntimeWarning states why.
+    the rest. A file damaged by a crash, a full disk or a power cut is therefore detected, and its task
+    computed again, without fsync. Several processes may use one folder. If content cannot be written,
+    the first failure gives a RuntimeWarning with the reason.
 
     Parameters
     ----------
     folder : path-like
-        Made if it does not exist.
+        Created if it does not exist.
     caller : str
         The public function, for messages.
 
     Raises
     ------
     ValueError
-        If it is not a folder that can be written to.
+        If the folder cannot be written to.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Cache:
         return self._folder / key[:2] / f"{key}.json"
 
     def get(self, key):
-        """The content under a key; None if there is none, or none that is complete."""
+        """Return the content under a key; None if it is missing or incomplete."""
         try:
             checksum, _, text = self._path(key).read_bytes().partition(b"\n")
         except OSError:
@@ -82,18 +82,18 @@ class Cache:
         self._store(key, content, os.replace)
 
     def agree(self, key, content):
-        """The content that all processes share under a key: that of the first to write."""
-        found = self.get(key)
-        if found is not None:
-            return found
+        """Return the content that all processes share under a key, set by the first of them."""
+        stored = self.get(key)
+        if stored is not None:
+            return stored
         self._store(key, content, _linked)
-        found = self.get(key)
-        if found is None:  # another process was faster, but its record has been damaged since
+        stored = self.get(key)
+        if stored is None:  # another process was faster, but its file has been damaged since
             self._store(key, content, os.replace)
-        return content if found is None else found
+        return content if stored is None else stored
 
     def _store(self, key, content, name):
-        """Write a new file, and give it its name: ``name(file, path)``."""
+        """Write a new file, and name it with ``name(file, path)``."""
         path = self._path(key)
         text = json.dumps(content).encode()
         written = None
@@ -112,8 +112,8 @@ class Cache:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"cache of {self._caller} could not be written to: {error}. The study goes on; results "
-                "that cannot be written are not kept.",
+                f"cache of {self._caller} could not be written to: {error}. The study continues, but "
+                "results that cannot be written are not kept.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -125,17 +125,17 @@ def _linked(written, path):
         os.link(written, path)
     except FileExistsError:
         os.unlink(written)
-    except OSError:  # a file system without hard links; of two processes the last one is agreed with
+    except OSError:  # a file system without hard links; then the last of two processes wins
         os.replace(written, path)
     else:
         os.unlink(written)
 
 
 def _remove(path):
-    with contextlib.suppress(OSError):  # it is swept later
+    with contextlib.suppress(OSError):  # a later study removes it
         os.unlink(path)
 
 
 def _checksum(key, text):
-    # With the key: a file under the name of another is invalid too.
+    # The key is included, so that a file under another file's name is invalid too.
     return hashlib.blake2b(text, key=key.encode(), digest_size=16).hexdigest().encode()

@@ -1,8 +1,8 @@
-"""Probabilities from scores: calibrated on the scores of samples that their fits have not seen.
+"""Probabilities from scores, calibrated on samples that the fits have not seen.
 
-The folds of a selection have scored every sample by a fit to the others. scikit-learn's calibrators are
-fitted to these scores; several classes are calibrated one-vs-rest and normalised. So probabilities are
-those of `CalibratedClassifierCV(ensemble=False)` with the same folds, without a fit more.
+The folds of a selection score every sample by a fit to other samples. scikit-learn's calibrators are
+fitted to these scores; several classes are calibrated one-vs-rest and normalised. The probabilities
+are the same as with `CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
 
 **Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
 Transforming classifier scores into accurate multiclass probability estimates.
@@ -26,7 +26,7 @@ METHODS = ("sigmoid", "isotonic")
 
 
 class _Scores(ClassifierMixin, BaseEstimator):
-    """A classifier whose samples are scores already."""
+    """A classifier whose samples are already scores."""
 
     def __init__(self, classes: Any = None) -> None:
         self.classes = classes
@@ -35,21 +35,21 @@ class _Scores(ClassifierMixin, BaseEstimator):
         return True
 
     def fit(self, X: NDArray[np.float64], y: Any, sample_weight: Any = None) -> Self:
-        """Do nothing: it has nothing to learn."""
+        """Do nothing: there is nothing to learn."""
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]
-        """The labels: ndarray, shape (n_classes,)."""
+        """Labels: ndarray, shape (n_classes,)."""
         classes: NDArray[Any] = self.classes
         return classes
 
     def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores: ndarray of float64, shape (n,) for two classes, else (n, n_classes)."""
+        """Return the scores: ndarray of float64, shape (n,) for two classes, else (n, n_classes)."""
         return X[:, 0] if X.shape[1] == 1 else X
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
-        """The class of the largest score: ndarray, shape (n,)."""
+        """Return the class of the largest score: ndarray, shape (n,)."""
         labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes)
         return labels
 
@@ -57,7 +57,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
 def calibrated(
     method: str, scores: NDArray[np.float64], y: Any, classes: NDArray[Any], sample_weight: Any
 ) -> Any:
-    """Calibrators of scores, fitted.
+    """Return fitted calibrators of scores.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def calibrated(
     Returns
     -------
     CalibratedClassifierCV
-        Its `predict_proba` takes scores in place of samples.
+        Its `predict_proba` takes scores instead of samples.
     """
-    everything = np.arange(len(y))  # one "fold": nothing is fitted in any case
+    everything = np.arange(len(y))  # a single "fold", because nothing is fitted
     calibrators = CalibratedClassifierCV(
         _Scores(classes), method=method, cv=[(everything, everything)], ensemble=False
     )
@@ -80,7 +80,7 @@ def calibrated(
 
 
 def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
-    """Raise ValueError if a sample is in no test set of the folds, or in several.
+    """Raise ValueError unless every sample is in exactly one test set.
 
     Parameters
     ----------
@@ -94,25 +94,25 @@ def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
     if (times != 1).any():
         sample = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
-            f"calibration of {caller} needs a cv in which every sample is in one test set. "
+            f"calibration of {caller} needs a cv in which every sample is in exactly one test set. "
             f"Got sample {sample} in {times[sample]}."
         )
 
 
 def scores_out_of_fold(
     folds: TrainTest,
-    of_folds: list[NDArray[np.float64]],
+    scores_of_folds: list[NDArray[np.float64]],
     n_samples: int,
     n_classes: int,
     caller: object,
 ) -> NDArray[np.float64]:
-    """The scores of every sample by the fold whose test set it is in: ndarray of float64, shape (m, n).
+    """Return every sample's scores by the fold that tests it: ndarray of float64, shape (m, n_problems).
 
     Parameters
     ----------
     folds, n_samples, caller
         As for `check_folds`.
-    of_folds : list of ndarray of float64, shape (n_test, n_problems)
+    scores_of_folds : list of ndarray of float64, shape (n_test, n_problems)
     n_classes : int
 
     Raises
@@ -121,13 +121,13 @@ def scores_out_of_fold(
         If a fold lacks a class.
     """
     n_problems = len(positive_codes(n_classes))
-    if any(part.shape[1] != n_problems for part in of_folds):
+    if any(part.shape[1] != n_problems for part in scores_of_folds):
         raise ValueError(
-            f"calibration of {caller} needs a cv whose training sets hold all classes. "
-            f"Got one without some of the {n_classes}."
+            f"calibration of {caller} needs a cv whose training sets have all {n_classes} classes. "
+            "Got a training set with fewer."
         )
     scores = np.empty((n_samples, n_problems))
-    for (_, test), part in zip(folds, of_folds, strict=True):
+    for (_, test), part in zip(folds, scores_of_folds, strict=True):
         scores[test] = part
     return scores
 
@@ -141,10 +141,10 @@ class ProbabilitiesMixin:
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
     def predict_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
-        """Probabilities of the classes, calibrated on the scores of samples left out of folds.
+        """Return probabilities of the classes, calibrated on the scores of samples left out of folds.
 
-        The class of the largest score, which `predict` returns, need not be that of the largest
-        probability, as of SVC.
+        As in SVC, the class of the largest score, which `predict` returns, need not have the largest
+        probability.
 
         Parameters
         ----------
@@ -160,15 +160,16 @@ class ProbabilitiesMixin:
             if not hasattr(self, attribute):
                 raise NotFittedError(
                     f"predict_proba of {type(self).__name__} needs a fit with {needed}. "
-                    "The last one was without."
+                    "The last fit was without it."
                 )
         scores = self.decision_function(X)
-        found: NDArray[np.float64] = self._calibrated.predict_proba(scores.reshape(len(scores), -1))
-        return found
+        columns = scores.reshape(len(scores), -1)
+        probabilities: NDArray[np.float64] = self._calibrated.predict_proba(columns)
+        return probabilities
 
     @available_if(_calibrates)  # type: ignore[untyped-decorator]
     def predict_log_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
-        """Logarithms of the probabilities; -inf where one is 0.
+        """Return the logarithms of the probabilities; -inf for a probability of 0.
 
         Parameters
         ----------

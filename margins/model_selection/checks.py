@@ -32,7 +32,7 @@ class Data:
     Attributes
     ----------
     digest : str
-        A hash of all of them.
+        Hash of all of these.
 
     Raises
     ------
@@ -45,9 +45,9 @@ class Data:
             X = checked_csr(X, f"X of {caller}")
         elif not hasattr(X, "iloc"):
             check_unmasked(X, f"X of {caller}")
-            given, X = X, np.asarray(X)
+            original, X = X, np.asarray(X)
             if X.ndim == 0:
-                raise ValueError(f"X of {caller} must hold samples. Got {given!r}.")
+                raise ValueError(f"X of {caller} must hold samples. Got {original!r}.")
         self.X = X
         if y is not None:
             y = checked_labels(y, f"y of {caller}")
@@ -73,7 +73,7 @@ class Data:
         self.digest = digest(self.X, self.y, self.sample_weight, self.groups)
 
     def part(self, rows):
-        """X, y and groups of some rows: a tuple."""
+        """Return X, y and groups of some rows."""
         return rows_of(self.X, rows), self.y[rows], part_of(self.groups, rows)
 
 
@@ -92,8 +92,7 @@ def check_estimator(estimator, n_jobs, progress, caller):
     is_object = not isinstance(estimator, type) and hasattr(estimator, "get_params")
     if not is_object or not is_classifier(estimator):
         raise TypeError(
-            f"estimator of {caller} must be a scikit-learn classifier, an object of its class. "
-            f"Got {estimator!r}."
+            f"estimator of {caller} must be an instance of a scikit-learn classifier. Got {estimator!r}."
         )
     check_jobs(n_jobs, caller)
     check("progress", caller, progress, optional(BOOLEAN))
@@ -104,11 +103,11 @@ def check_jobs(n_jobs, caller):
     if n_jobs is not None and (
         not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
     ):
-        raise ValueError(f"n_jobs of {caller} must be None or an integer but 0. Got {n_jobs!r}.")
+        raise ValueError(f"n_jobs of {caller} must be None or an integer other than 0. Got {n_jobs!r}.")
 
 
 def seed_of(random_state, caller):
-    """The seed that `random_state` is or, of a generator or None, that is drawn: int."""
+    """Return `random_state` if it is an integer; otherwise draw a seed from it."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**31))
     if isinstance(random_state, np.random.RandomState):
@@ -121,8 +120,8 @@ def seed_of(random_state, caller):
     return int(random_state)
 
 
-class Said:
-    """Values, called `text`, for which ``contains(value)``; True if the samples decide."""
+class DescribedConstraint:
+    """The values for which ``contains(value)`` is true, described by `text` in messages."""
 
     def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
         self._text, self.contains = text, contains
@@ -132,7 +131,7 @@ class Said:
 
 
 def is_cv(value: Any) -> bool:
-    """True for what a parameter `cv` may be."""
+    """Return True if a parameter `cv` may have this value."""
     if isinstance(value, str):
         return value == "loo"
     if isinstance(value, Integral):

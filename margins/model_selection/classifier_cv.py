@@ -1,4 +1,4 @@
-"""Selection of C by cross-validation: all folds along their paths in one call."""
+"""Selection of C by cross-validation: one call trains all folds along C."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from margins.model_selection.calibration import (
     check_folds,
     scores_out_of_fold,
 )
-from margins.model_selection.checks import Said, is_cv
+from margins.model_selection.checks import DescribedConstraint, is_cv
 from margins.model_selection.fold_paths import score_folds
 from margins.model_selection.folds import folds_of, listed
 from margins.model_selection.leave_one_out import (
@@ -52,7 +52,7 @@ from margins.training.schemes import fitted_scheme
 
 
 def _same(name: str) -> Any:
-    """The declaration of a parameter of MarginClassifier."""
+    """Return the declaration of a parameter of MarginClassifier."""
     field = MarginClassifier.__dataclass_fields__[name]
     return dataclasses.field(default=field.default, metadata=field.metadata)
 
@@ -60,27 +60,28 @@ def _same(name: str) -> Any:
 class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declared, BaseEstimator):
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
-    Every fold is trained along C, each fit from where the one before has ended, to a proof of its own;
-    see `svm_path`. The folds share one matrix X, of which no row is copied, the sums from which Newton
-    steps begin, and, with a kernel, one cache of its rows. The C of the best mean score is selected,
-    of equal ones the first in `Cs` or, with ``cv="loo"``, the smallest, and a `MarginClassifier` is
-    fitted to all samples with it.
+    Every fold is trained along C: each fit starts from the previous one and has a separate proof, as in
+    `svm_path`. The folds share one matrix X, whose rows are not copied, the sums that Newton steps start
+    from and, with a kernel, one cache of kernel rows. The C with the best mean score is selected; among
+    ties, the first in `Cs` or, with ``cv="loo"``, the smallest. A `MarginClassifier` with this C is then
+    fitted to all samples.
 
-    Parameters and attributes have the names of `LogisticRegressionCV`, the latter in the form of
-    ``use_legacy_attributes=False``. Fitted, besides the attributes of that classifier:
+    Parameters and attributes have the same names as in `LogisticRegressionCV` with
+    ``use_legacy_attributes=False``. The fitted attributes are those of the final `MarginClassifier`,
+    and:
 
-    - ``C_`` : float, the C selected.
+    - ``C_`` : float, the selected C.
     - ``Cs_`` : ndarray of float64, shape (n_cs,), all values of C.
     - ``scores_`` : ndarray of float64, shape (n_folds, n_cs), the metric of every test set.
-    - ``fold_fits_`` : list of list of list, for each fold, C and binary problem: `certificate`,
-      `converged`, `n_iter` and `solver`.
+    - ``fold_fits_`` : list of list of list, by fold, C and binary problem: `certificate`, `converged`,
+      `n_iter` and `solver`.
     - ``leave_one_out_`` : list of LeaveOneOut, for each C; only with ``cv="loo"``.
     - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
 
     With `calibration` there are also `predict_proba` and `predict_log_proba`.
 
-    A kernel's `gamma` that depends on the samples is that of all of them, for all folds. Of folds that
-    leave out a class, the others are trained.
+    A kernel's `gamma` that depends on the samples is computed from all samples, for all folds. If a fold
+    lacks a class, the other classes are trained.
 
     See Also
     --------
@@ -100,37 +101,39 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     """
 
     Cs: int | ArrayLike = parameter(
-        Said("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
-        "The values of C. An integer: so many from 1e-4 to 1e4, on a logarithmic scale.",
+        DescribedConstraint("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
+        "The values of C. An integer n: n values from 1e-4 to 1e4, on a logarithmic scale.",
         default=10,
     )
     cv: Folds | Literal["loo"] | None = parameter(
-        Said("None, an integer >= 2, 'loo', a splitter, or an iterable of (train, test)", is_cv),
-        "An integer: as many folds, stratified and not shuffled, as GridSearchCV's; None: 5. 'loo': "
-        "leave-one-out, or one of `groups` at a time, proven by `margins.leave_one_out`, which takes "
-        "far less time than folds of one sample; `scoring` is the accuracy.",
+        DescribedConstraint(
+            "None, an integer >= 2, 'loo', a splitter, or an iterable of (train, test)", is_cv
+        ),
+        "An integer: the number of folds, stratified and not shuffled as in GridSearchCV; None: 5. "
+        "'loo': leave out one sample, or one of `groups`, at a time, proven by `margins.leave_one_out`, "
+        "which takes far less time than folds of one sample; `scoring` is then the accuracy.",
         default=None,
     )
     scoring: Metric | None = parameter(
-        Said(
+        DescribedConstraint(
             "None, the name of a metric, or a callable (estimator, X, y) -> float",
             lambda value: value is None or isinstance(value, str) or callable(value),
         ),
-        "The metric of the test sets, as scikit-learn's, of labels or of `decision_function`; None: "
+        "The metric of the test sets, as in scikit-learn, of labels or of `decision_function`; None: "
         "accuracy. Samples are not weighted.",
         default=None,
     )
     refit: bool = parameter(
         BOOLEAN,
-        "False: select `C_` only, without the fit to all samples.",
+        "Fit all samples with the selected C. False: only select `C_`.",
         default=True,
     )
     calibration: Literal["sigmoid", "isotonic"] | None = parameter(
         OneOf(None, *METHODS),
-        "Probabilities from the scores that the folds have given to samples of their test sets, by "
-        "Platt's sigmoid or by isotonic regression, as CalibratedClassifierCV with ``ensemble=False``; "
-        "they take no fit more. Several classes are calibrated one-vs-rest and normalised, "
-        "whatever `multi_class` is. None: none.",
+        "Compute probabilities by Platt's sigmoid or by isotonic regression, fitted to the scores of "
+        "the test sets, as in CalibratedClassifierCV with ``ensemble=False``, without additional fits. "
+        "Several classes are calibrated one-vs-rest and normalised, for any `multi_class`. None: no "
+        "probabilities.",
         default=None,
     )
     loss: str | type[Loss] = _same("loss")
@@ -165,12 +168,12 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         Parameters
         ----------
         X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
-            Of samples that are not in memory together, `cv` is a number of folds, whose rows are drawn
-            in each partition, and `scoring` a metric of labels; all fits share the passes.
+            If the samples are not all in memory, `cv` must be a number of folds, whose rows are drawn in
+            each partition, and `scoring` a metric of labels; all fits share the passes.
         y : array-like, shape (n_samples,)
-            None with Chunks, which hold them.
+            None with Chunks, which contain the labels.
         sample_weight : array-like of float, shape (n_samples,), optional
-            Multiplies C of every sample, of fits; test scores are not weighted.
+            Factor of C for each sample, in fits; test scores are not weighted.
         groups : array-like, shape (n_samples,), optional
             For the splitter: samples of one group stay together.
 
@@ -196,7 +199,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         estimator.check_parameters()
         with noted() as unproven, exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
-        if unproven:  # of the folds, and of the fit with the C selected
+        if unproven:  # from the folds, and from the fit with the selected C
             warn_of(all_of(unproven), 2)
         return self
 
@@ -216,7 +219,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
             return
         valid = validate_samples(self, X, y, caller)
         X, y, codes = valid.X, valid.y, valid.codes
-        # Also those outside of all training sets, and of classes.
+        # Check all weights, even of samples outside all training sets, and of classes.
         if sample_weight is not None:
             sample_weight = weights_given(caller, len(codes), sample_weight)
         class_weights_of(caller, valid.classes, self.class_weight, np.ones(len(valid.classes)))
@@ -227,12 +230,12 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         cv = listed(5 if self.cv is None else self.cv)
         splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
         folds = folds_of(splitter, X, y, groups, "cv", caller)
-        # Without weights, which depend on the fold.
+        # Without weights, because they depend on the fold.
         training_set = estimator.training_set_of(weighted_samples(caller, valid, None, None))
         if training_set.is_kernel and self.loss not in (*LOSSES, *LOSSES.values()):
             raise ValueError(
                 f"loss of {caller} must be {' or '.join(map(repr, LOSSES))} with a kernel other than "
-                f"'linear': folds share its rows by penalties of 0. Got {self.loss!r}."
+                f"'linear', because folds set penalties to 0 to share its rows. Got {self.loss!r}."
             )
         if self.calibration is not None:
             check_folds(folds, len(codes), caller)
@@ -240,12 +243,13 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         scores, fits, paths = score_folds(
             estimator, training_set, X, y, folds, Cs[order], scoring, sample_weight, self.n_jobs
         )
-        places = np.argsort(order)  # of the values as given
+        positions = np.argsort(order)  # in ascending order, of each value in Cs
         names = valid.feature_names
         self._leave(Cs, valid.classes, training_set.samples.n_features, names)
-        best = self._select(scores[:, places], [[fold[place] for place in places] for fold in fits])
+        fits = [[fold[position] for position in positions] for fold in fits]
+        best = self._select(scores[:, positions], fits)
         if self.calibration is not None:
-            of_best = [path.decision(places[best]) for path in paths]
+            of_best = [path.decision(positions[best]) for path in paths]
             out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
             self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
         self._refit(X, y, sample_weight)
@@ -274,7 +278,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         self._refit(valid.X, valid.y, sample_weight)
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Train on all samples with the C selected."""
+        """Train on all samples with the selected C."""
         if self.refit:
             self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
             self._adopt(self.estimator_)
@@ -288,7 +292,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         Cs: NDArray[np.float64],
         estimator: MarginClassifier,
     ) -> None:
-        """Fit samples that are not in memory together."""
+        """Fit samples that are not all in memory."""
         caller = Caller(self, "fit")
         n_folds = number_of_folds(self.cv, caller, groups=groups, calibration=self.calibration)
         metric = metric_of_counts(self.scoring, caller)
@@ -308,19 +312,19 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
                     warn_of(not_converged(self.estimator_, fit), 2)
 
     def _classifier(self, C: float = 1.0) -> MarginClassifier:
-        """The classifier of one value of C: MarginClassifier."""
+        """Return the MarginClassifier for one value of C."""
         params = self.get_params(deep=False)
         names = MarginClassifier().get_params(deep=False).keys()
         return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
 
     def _classifier_of_folds(self) -> MarginClassifier:
-        """The classifier that is trained in folds, whose errors are those of this one."""
+        """Return the classifier that is trained in folds, whose errors name this classifier."""
         classifier = self._classifier()
         vars(classifier)["_owner"] = self
         return classifier
 
     def decision_function(self, X: Any) -> Any:
-        """Signed scores of the classifier with the C selected.
+        """Return signed scores of the classifier with the selected C.
 
         Parameters
         ----------
@@ -336,9 +340,9 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         return fitted_scheme(self._selected).decision(self._scores(X))
 
     def predict(self, X: Any) -> Any:
-        """The class with the largest score; for two classes, the second if its score is positive.
+        """Return the class with the largest score; for two classes, the second if its score is positive.
 
-        With ``multi_class="ovo"`` the class of the most votes, of equals the first one.
+        With ``multi_class="ovo"``, return the first of the classes with the most votes.
 
         Parameters
         ----------
@@ -353,7 +357,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         return fitted_scheme(self._selected).predict(self._scores(X), self.classes_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy, as of `MarginClassifier.score`."""
+        """Return the accuracy, as `MarginClassifier.score` does."""
         if is_in_parts(X):
             return self._selected.score(X, y, sample_weight)
         accuracy: float = super().score(X, y, sample_weight)
@@ -365,7 +369,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         return self.estimator_
 
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
-        """The scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
+        """Return the scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
         scores: NDArray[np.float64] = fitted_model(self._selected).scores(validate_points(self, X))
         return scores
 

@@ -1,4 +1,4 @@
-"""Several studies side by side, fold by fold."""
+"""Comparison of studies, fold by fold."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -22,7 +22,7 @@ from margins.text import aligned
 
 
 class Difference(NamedTuple):
-    """The differences of two studies, score of `first` minus score of `second`, on the same folds.
+    """Score of the study `first` minus score of the study `second`, on the same folds.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     differences : ndarray of float64, shape (n_folds,)
     mean : float
     interval, corrected_interval : ConfidenceInterval
-        Of the mean.
+        Confidence intervals of the mean.
     """
 
     first: str
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 
 
 class Comparison:
-    """What `compare` returns.
+    """Result of `compare`: paired differences of studies.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Comparison:
     metric : str
     confidence : float
     differences : list of Difference
-        Of every pair, in the order of the studies. `differences` of each: ndarray of float64, shape
-        (n_folds,); the intervals are those of their mean.
+        One for every pair, in the order of the studies. Its `differences` are an ndarray of float64,
+        shape (n_folds,), and its intervals are about their mean.
 
     See Also
     --------
@@ -90,45 +90,47 @@ class Comparison:
         )
 
     def to_frame(self) -> Any:
-        """One row for each pair; needs pandas: pandas.DataFrame."""
+        """Return a pandas.DataFrame with one row for each pair; needs pandas."""
         return frame(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
             {
-                "first": each.first,
-                "second": each.second,
-                "difference": each.mean,
-                "low": each.interval.low,
-                "high": each.interval.high,
-                "corrected_low": each.corrected_interval.low,
-                "corrected_high": each.corrected_interval.high,
+                "first": difference.first,
+                "second": difference.second,
+                "difference": difference.mean,
+                "low": difference.interval.low,
+                "high": difference.interval.high,
+                "corrected_low": difference.corrected_interval.low,
+                "corrected_high": difference.corrected_interval.high,
             }
-            for each in self.differences
+            for difference in self.differences
         ]
 
     def to_latex(self, **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
         return latex(self._rows(), options)
 
     def to_markdown(self, **options: Any) -> str:
-        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
         return markdown(self._rows(), options)
 
     def summary(self) -> str:
-        """Readable tables: str."""
+        """Return readable tables of the means and of the differences."""
         level = f"{100 * self.confidence:g} %"
         rows = [["", self.metric, f"{level} T interval", "corrected"]]
         for name, study in self.studies.items():
             intervals = [
-                _text(of(self.metric, self.confidence))
-                for of in (study.interval, study.corrected_interval)
+                _text(interval_of(self.metric, self.confidence))
+                for interval_of in (study.interval, study.corrected_interval)
             ]
             rows.append([name, f"{study.mean(self.metric):.4f}", *intervals])
         pairs = [["", "difference", f"{level} T interval", "corrected"]]
-        for each in self.differences:
-            intervals = [_text(each.interval, "+"), _text(each.corrected_interval, "+")]
-            pairs.append([f"{each.first} - {each.second}", f"{each.mean:+.4f}", *intervals])
+        for difference in self.differences:
+            intervals = [_text(difference.interval, "+"), _text(difference.corrected_interval, "+")]
+            pairs.append(
+                [f"{difference.first} - {difference.second}", f"{difference.mean:+.4f}", *intervals]
+            )
         return "\n".join([aligned(rows, left=(0, 3)), "", aligned(pairs, left=(0, 3))])
 
     def __repr__(self) -> str:
@@ -150,9 +152,10 @@ def compare(
     Parameters
     ----------
     studies : dict of Study, or list of Study
-        By name; those of a list are named by their classifiers, by the registered name or the class.
+        A dict has names as keys. In a list, the name of a study is the registered name, or the class, of
+        its classifier.
     metric : str, optional
-        Default: the one that decided in the first study.
+        Default: the metric that decided in the first study.
     confidence : float, in (0, 1), default=0.95
 
     Returns
@@ -162,9 +165,9 @@ def compare(
     Raises
     ------
     TypeError
-        If something is no Study.
+        If a value is not a Study.
     ValueError
-        If there are fewer than two, a metric is missing, or the data or the folds differ.
+        If there are fewer than two studies, a metric is missing, or the data or the folds differ.
 
     Notes
     -----
@@ -197,8 +200,8 @@ def compare(
     for name, study in others:
         if study.data != first.data or not _same_folds(study, first):
             raise ValueError(
-                "studies of compare must be of the same data and the same folds. "
-                f"Got others for {name!r} than for {first_name!r}."
+                "studies of compare must have the same data and the same folds. "
+                f"Got different ones for {name!r} and {first_name!r}."
             )
     metric = metric or first.refit
     return Comparison(named, metric, confidence)
@@ -217,8 +220,8 @@ def _named(studies: Iterable[Study]) -> dict[str, Study]:
     return named
 
 
-def _same_folds(one: Study, other: Study) -> bool:
-    return len(one.folds) == len(other.folds) and all(
-        np.array_equal(mine.train, theirs.train) and np.array_equal(mine.test, theirs.test)
-        for mine, theirs in zip(one.folds, other.folds, strict=True)
+def _same_folds(first: Study, second: Study) -> bool:
+    return len(first.folds) == len(second.folds) and all(
+        np.array_equal(fold.train, twin.train) and np.array_equal(fold.test, twin.test)
+        for fold, twin in zip(first.folds, second.folds, strict=True)
     )

@@ -1,4 +1,4 @@
-"""A study, step by step: all splits and settings are determined first, then run round by round."""
+"""Execution of a study: it determines all splits and settings, then runs the rounds in turn."""
 
 import platform
 import sys
@@ -33,7 +33,7 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, shares
 
-FORMAT = 4  # of the cached content and of keys; part of every key
+FORMAT = 4  # version of the cached content and of the keys; part of every key
 
 
 class Engine:
@@ -44,9 +44,9 @@ class Engine:
     caller : str
         The public function, for messages.
     cvs : dict
-        Cross-validations by the caller's parameter names: the outer one first, if there are two.
+        Cross-validations by the caller's parameter names; of two, the outer one first.
 
-    The others are those of the public functions.
+    The other parameters are described in the public functions.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class Engine:
             self.scoring.check(estimator, data.y, caller)
         self.cache = None if cache is None else Cache(cache, caller)
         self.seed = self._seed(random_state, estimator, cvs)
-        self.given = estimator
+        self.original_estimator = estimator
         self.estimator = seeded_estimator(estimator, self.seed)
         searches = self._searches(cvs)
         self.rounds = rounds_of(param_grid, self.stages, searches, data.y, self.seed)
         self.splits = self.rounds.splits + self.outer
-        # Why not every fit of a search was in lockstep, or along a path; None: every fit was.
+        # The reason why some fit was not in lockstep, or not along C; None: every fit was.
         self.lockstep_reason = self.path_reason = None
-        self._unproven = []  # (gap, text) of the fits that have not converged
+        self._unproven = []  # (gap, text) of the fits that did not converge
         self.shared = Shared(
             self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
         )
@@ -103,27 +103,27 @@ class Engine:
             self._keys = [digest(study, train, test) for train, test in self.splits]
 
     def _key(self, *values):
-        """The hash of values that decide a result: str."""
+        """Return the hash of values that decide a result."""
         return self._named(digest, *values)
 
     def _named(self, function, *values):
-        """Call a function of `keys`; its errors name the parameter `cache`."""
+        """Call a function of `keys`, and name the parameter `cache` in its errors."""
         try:
             return function(*values)
         except (TypeError, RuntimeError) as error:
             raise type(error)(f"cache of {self.caller} must be None: {error}.") from error
 
     def _seed(self, random_state, estimator, cvs):
-        """The seed of all random numbers of the study: int."""
+        """Return the seed of all random numbers of the study."""
         seed = seed_of(random_state, self.caller)
         if self.cache is None or random_state is not None:
             return seed
-        # A resumed study must have the seed of the one that was interrupted.
+        # A resumed study must have the seed of the interrupted study.
         key = self._key(
             "seed",
             self.caller,
             self.data.digest,
-            clone(estimator),  # whether it has been fitted does not matter
+            clone(estimator),  # a fitted estimator has the same key
             clone(self.stages, safe=False),
             cvs,
             self.scoring.metrics,
@@ -131,7 +131,7 @@ class Engine:
         return self.cache.agree(key, seed)
 
     def _searches(self, cvs):
-        """The folds of each search: list of list of (train, test). The outer ones are in `outer`."""
+        """Return the folds of each search, and set `outer`: list of list of (train, test)."""
         X, y, groups = self.data.X, self.data.y, self.data.groups
         (name, cv), *inner = cvs.items()
         splitter = splitter_of(cv, groups, self.seed, name, self.caller)
@@ -149,15 +149,15 @@ class Engine:
         return [(rows[train], rows[test]) for train, test in folds]
 
     def _route(self, searches):
-        """How the settings of all searches are trained, as `Task` names it."""
-        settings = [setting for each in searches for setting in each]
+        """Return the `route` of `Task` on which the settings of all searches are trained."""
+        settings = [setting for settings in searches for setting in settings]
         reason = self.scoring.reason_against_lockstep
         last = LastStep(self.estimator)
-        if self.data.sample_weight is None:  # which a Pipeline does not pass on
+        if self.data.sample_weight is None:  # a Pipeline does not pass weights on
             last = last_step(self.estimator, settings)
         against_lockstep = reason or lockstep.reason_against(last.classifier, last.settings(settings))
         against_path = reason or study_paths.reason_against(
-            last.classifier, [last.settings(each) for each in searches]
+            last.classifier, [last.settings(settings) for settings in searches]
         )
         self.lockstep_reason = self.lockstep_reason or against_lockstep
         self.path_reason = self.path_reason or against_path
@@ -166,7 +166,7 @@ class Engine:
         return "path" if against_path is None else "alone"
 
     def versions(self):
-        """Versions of all packages that results depend on: dict of str."""
+        """Return the versions of all packages that results depend on: dict of str."""
         kind = type(self.estimator)
         package = kind.__module__.partition(".")[0]
         return {
@@ -180,28 +180,28 @@ class Engine:
         }
 
     def study(self) -> Study:
-        """Run the whole study: Study."""
+        """Run the study."""
         _, searches = self.rounds.searches(0)
-        n_settings = self.rounds.n_settings  # of each round
+        n_settings = self.rounds.n_settings  # in each round
         n_fits = sum(n_settings) * sum(map(len, searches)) + len(self.outer)
         tables: list[Any] = []
-        found: list[Any] = [None for _ in searches]
+        tables_of_round: list[Any] = [None for _ in searches]
         with Bar(n_fits, self.progress) as bar:
             for number in range(len(n_settings)):
-                found = self._search(number, found, bar)
-                tables += found
-            chosen = [table.best_params for table in found]
+                tables_of_round = self._search(number, tables_of_round, bar)
+                tables += tables_of_round
+            chosen = [table.best_params for table in tables_of_round]
             folds = self._outer_folds(chosen, bar) if self.outer else _folds_of_table(tables[-1])
         if self._unproven:
             self._warn(n_fits)
         if self.outer:
             tables.sort(key=lambda table: (table.outer, table.stage))
-        kind = type(self.given)
+        kind = type(self.original_estimator)
         return Study(
             protocol="double cross-validation" if self.outer else "parameter search",
             estimator=f"{kind.__module__}.{kind.__qualname__}",
             # As `from_json` returns them: a study is a record without live objects.
-            params=decoded(encoded(self.given.get_params(deep=False))),
+            params=decoded(encoded(self.original_estimator.get_params(deep=False))),
             folds=folds,
             tables=tables,
             refit=self.scoring.refit,
@@ -212,12 +212,12 @@ class Engine:
             versions=self.versions(),
         )
 
-    def _search(self, number, before, bar):
-        """One round of all searches at once: list of Table. `before`: their tables of the last round."""
+    def _search(self, number, previous, bar):
+        """Run one round of all searches, given their tables of the previous round: list of Table."""
         first, searches = self.rounds.searches(number)
-        settings = [self.rounds.settings(number, table) for table in before]
-        seeded = [seeded_settings(each, self.seed) for each in settings]
-        grids = [seeded_settings(self.rounds.grid(number, table), self.seed) for table in before]
+        settings = [self.rounds.settings(number, table) for table in previous]
+        seeded = [seeded_settings(part, self.seed) for part in settings]
+        grids = [seeded_settings(self.rounds.grid(number, table), self.seed) for table in previous]
         route = self._route(grids)
         n_splits = sum(map(len, searches))
         tasks, split = [], first
@@ -230,9 +230,9 @@ class Engine:
         n_parts = len(outcomes) // n_splits
         tables = []
         for outer, search in enumerate(searches):
-            mine = outcomes[: n_parts * len(search)]
+            search_outcomes = outcomes[: n_parts * len(search)]
             outcomes = outcomes[n_parts * len(search) :]
-            tables.append(self._table(outer, number, settings[outer], search, mine))
+            tables.append(self._table(outer, number, settings[outer], search, search_outcomes))
         return tables
 
     def _table(self, number, stage, settings, splits, outcomes):
@@ -240,15 +240,15 @@ class Engine:
             by_split = np.concatenate(parts).reshape(len(splits), -1)
             return np.ascontiguousarray(by_split.T, dtype=np.float64)
 
-        scores = [each.scores for each in outcomes]
+        scores = [outcome.scores for outcome in outcomes]
         table = Table(
             outer=number if self.outer else None,
             stage=stage,
             settings=settings,
             splits=splits,
-            scores={name: joined([each[name] for each in scores]) for name in self.scoring.names},
-            fit_times=joined([each.fit_times for each in outcomes]),
-            score_times=joined([each.score_times for each in outcomes]),
+            scores={name: joined([part[name] for part in scores]) for name in self.scoring.names},
+            fit_times=joined([outcome.fit_times for outcome in outcomes]),
+            score_times=joined([outcome.score_times for outcome in outcomes]),
             refit=self.scoring.refit,
         )
         if np.all(np.isnan(table.mean_scores())):
@@ -258,9 +258,9 @@ class Engine:
         return table
 
     def _outer_folds(self, chosen, bar):
-        """Train on whole outer training sets with what the searches chose: list of Fold."""
+        """Train on whole outer training sets with the settings that the searches chose: list of Fold."""
         first = len(self.splits) - len(self.outer)
-        route = "lockstep" if self.lockstep_reason is None else "alone"  # there is nothing along C
+        route = "lockstep" if self.lockstep_reason is None else "alone"  # one C is not a path
         tasks = [
             Task(first + number, seeded_settings([setting], self.seed), route)
             for number, setting in enumerate(chosen)
@@ -282,7 +282,7 @@ class Engine:
     def _run(self, tasks, bar):
         keys = None
         if self.cache:
-            # Fits get clones of what a setting holds.
+            # Keys are computed from clones, because fits get clones of the values of a setting.
             keys = [
                 self._key(self._keys[task.split], clone(task.settings, safe=False)) for task in tasks
             ]
@@ -303,33 +303,33 @@ class Engine:
         return outcomes
 
     def _warn(self, n_fits):
-        """Warn of the fits that have not converged: how many there are, and the worst."""
+        """Warn that fits did not converge, with their number and the worst."""
         _, text = max(self._unproven)
         warnings.warn(
-            f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge. That of the "
-            f"largest gap is {text}",
+            f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge. The fit with "
+            f"the largest gap is {text}",
             ConvergenceWarning,
             stacklevel=4,
         )
 
     def _name(self, task):
-        """The position of a task in the study, for messages."""
-        what = f"{display_name(self.given)} of {self.caller}"
+        """Return the position of a task in the study, for messages."""
+        study = f"{display_name(self.original_estimator)} of {self.caller}"
         _, searches = self.rounds.searches(0)
         outer = task.split - len(self.rounds.splits)
         if outer >= 0:
-            return f"{what}, outer fold {outer},"
+            return f"{study}, outer fold {outer},"
         split, search = task.split % sum(map(len, searches)), 0
         while split >= len(searches[search]):
             split -= len(searches[search])
             search += 1
         if not self.outer:
-            return f"{what}, fold {split},"
-        return f"{what}, outer fold {search}, inner fold {split},"
+            return f"{study}, fold {split},"
+        return f"{study}, outer fold {search}, inner fold {split},"
 
 
 def _folds_of_table(table):
-    """The folds of a search, by its best setting: list of Fold."""
+    """Return the folds of a search with its best setting: list of Fold."""
     best = table.best_index
     return [
         Fold(

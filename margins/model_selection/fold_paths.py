@@ -1,4 +1,4 @@
-"""Folds of one training set along C: scores of their test sets. Rows are shared and never copied."""
+"""Training of folds along C, and scores of their test sets; folds share rows without copies."""
 
 import copy
 from typing import NamedTuple
@@ -20,23 +20,24 @@ from margins.training.fit import Fit, intercept_of, model_of, scale_of
 
 
 class FoldFit(NamedTuple):
-    """What is proven of one binary problem of one fold at one C."""
+    """The proven result of one binary problem of one fold at one C."""
 
     certificate: Certificate
     converged: bool
     n_iter: int
     solver: str
-    name: str = ""  # of the class or the pair of classes; empty with two classes
+    name: str = ""  # name of the class or pair of classes; empty with two classes
 
 
 def unproven_of_folds(who, fold_fits, Cs):
-    """What is to be said of the fits of folds that have not converged: Unproven; None: they all have.
+    """Return the Unproven of the fits of folds that did not converge; None if all converged.
 
     Parameters
     ----------
     who : str
+        Name of the classifier, for the message.
     fold_fits : list of list of list of FoldFit
-        Of each fold, each C and each binary problem.
+        By fold, C and binary problem.
     Cs : ndarray of float64, shape (n_Cs,)
     """
     gaps = {
@@ -51,7 +52,7 @@ def unproven_of_folds(who, fold_fits, Cs):
     worst = max(gaps, key=gaps.__getitem__)
     text = (
         f"{who} did not converge in {len(gaps)} fits of folds: the largest relative duality gap is "
-        f"{gaps[worst]:.3g}, of {', '.join(filter(None, worst))}. `fold_fits_` has all of them."
+        f"{gaps[worst]:.3g}, in {', '.join(filter(None, worst))}. `fold_fits_` has all fits."
     )
     return Unproven(gaps[worst], text)
 
@@ -75,7 +76,7 @@ class FoldPath:
         coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
 
         def visit(i, run):
-            if is_kernel:  # training has summed over the support vectors, for all samples
+            if is_kernel:  # training already summed over the support vectors, for all samples
                 scale = scale_of(run, run.specification)
                 intercept = intercept_of(run, run.hypothesis, scale)
                 self.scores[i, :, problem] = intercept + scale * run.weights.weights[self.test]
@@ -88,17 +89,17 @@ class FoldPath:
             if self.runs is not None:
                 self.runs[i][problem] = run
 
-        # Of a kernel, training knows the products with samples that a problem does not have.
+        # With a kernel, training knows the products with the samples outside a problem, too.
         self.paths.train(problem, seed, self.Cs, visit, same_rows=is_kernel)
         if not is_kernel:  # one pass for all values of C
             self.scores[:, :, problem] += inner_products(test_rows, rows_of(coefs)).T
 
     def decision(self, i):
-        """The scores of the test set with the i-th C: ndarray of float64, shape (n_test, n_columns)."""
+        """Return the test set's scores with the i-th C: float64, shape (n_test, n_columns)."""
         return self.scheme.decision(self.scores[i]).reshape(len(self.test), -1)
 
     def metrics(self, scoring, X, y):
-        """The metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
+        """Return the metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
         X_test = None if self.runs is None else _safe_indexing(X, self.test)
         y_test, values = y[self.test], np.empty(len(self.Cs))
         for i, C in enumerate(self.Cs):
@@ -122,7 +123,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     ----------
     estimator : MarginClassifier
     training_set : margins.training.training_set.TrainingSet
-        Of all samples, samples of weight 0 included.
+        All samples, including those of weight 0.
     X : ndarray or CSR matrix, shape (n_samples, n_features)
         Read only by metrics that need more than scores.
     y : ndarray, shape (n_samples,)
@@ -133,23 +134,23 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     scoring : margins.model_selection.scoring.Scoring
     sample_weight : ndarray of float, shape (n_samples,), optional
     n_jobs : int, optional
-        Threads, each of which trains one class of one fold at a time.
+        Number of threads; each trains one class of one fold at a time.
 
     Returns
     -------
     scores : ndarray of float64, shape (n_folds, n_cs)
     fits : list of list of list of FoldFit
-        For each fold, C and binary problem.
+        By fold, C and binary problem.
     paths : list of FoldPath
-        For each fold, `decision(i)` returns what it has scored its test set with the i-th C.
+        One for each fold; `decision(i)` returns the scores of the test set with the i-th C.
     """
     keeps_models = scoring.reason_against_lockstep is not None
     specification = estimator.specification(training_set.sqnorms)
     parts = [_part(estimator, training_set, rows, sample_weight) for rows, _ in folds]
     moments = _moments_of_folds(training_set, parts, specification, estimator.solver)
     paths = [
-        FoldPath(estimator, AlongC(part, specification, estimator.plan, of_part), test, Cs, keeps_models)
-        for part, of_part, (_, test) in zip(parts, moments, folds, strict=True)
+        FoldPath(estimator, AlongC(part, specification, estimator.plan, sums), test, Cs, keeps_models)
+        for part, sums, (_, test) in zip(parts, moments, folds, strict=True)
     ]
     for path in paths:
         path.paths.check_penalties(Cs)
@@ -167,7 +168,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     else:
         drawn = seeds_of(random_state, max(path.n_problems for path in paths))
         seeds = [drawn] * len(paths)
-    # Threads would share the cache of a kernel's rows.
+    # With a kernel, one at a time, because threads would share the cache of its rows.
     names = [f"fold {f}" for f, _ in tasks]
     run_tasks(train, [0] * len(tasks), n_jobs, in_turn=training_set.is_kernel, names=names)
     scores = np.array([path.metrics(scoring, X, y) for path in paths])
@@ -175,7 +176,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
 
 
 def _part(estimator, training_set, train, sample_weight):
-    """The training set of a fold, with the classes that it holds: TrainingSet."""
+    """Return the TrainingSet of a fold, with the classes that it contains."""
     name, classes = Caller(estimator, "fit"), training_set.classes
     codes = training_set.samples.codes[train]
     classes, codes = _present(classes, codes)
@@ -190,7 +191,7 @@ def _part(estimator, training_set, train, sample_weight):
 
 
 def _present(classes, codes):
-    """The classes that some samples have, and their indices in these."""
+    """Return the classes of some samples, and the samples' indices in these classes."""
     present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
     if len(present) == len(classes):
         return classes, codes
@@ -198,7 +199,7 @@ def _present(classes, codes):
 
 
 def _moments_of_folds(training_set, parts, specification, solver):
-    """The moments of each fold: those of all samples less those of its other samples.
+    """Return the moments of each fold: all samples' moments minus the other samples' moments.
 
     Returns
     -------
@@ -210,10 +211,10 @@ def _moments_of_folds(training_set, parts, specification, solver):
     times = [np.bincount(part.samples.kept, minlength=n_samples) for part in parts]
     if max(counts.max() for counts in times) > 1:  # a fold repeats samples
         return [moments_of(part, specification) for part in parts]
-    others = [
+    complements = [
         moments_of(training_set.part(np.flatnonzero(counts == 0), 1.0), specification)
         for counts in times
     ]
     is_partition = np.all(sum(times) == len(times) - 1)  # every sample is in one test set
-    whole = np.sum(others, axis=0) if is_partition else moments_of(training_set, specification)
-    return [whole - moments for moments in others]
+    whole = np.sum(complements, axis=0) if is_partition else moments_of(training_set, specification)
+    return [whole - moments for moments in complements]

@@ -1,4 +1,4 @@
-"""Folds: from the values that `cv` may have to rows of training and test sets."""
+"""Folds: rows of training and test sets from any allowed value of `cv`."""
 
 import copy
 from numbers import Integral
@@ -8,14 +8,14 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 
 def listed(cv):
-    """`cv`, as a list if it is an iterable of folds, which may be a generator."""
+    """Return `cv`, as a list if it is an iterable of folds, such as a generator."""
     if hasattr(cv, "split") or isinstance(cv, str | bytes | dict) or not hasattr(cv, "__iter__"):
         return cv
     return list(cv)
 
 
 def splitter_of(cv, groups, seed, name, caller):
-    """The splitter that `cv` stands for, seeded if its random_state is None.
+    """Return the splitter for `cv`, seeded if its random_state is None.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def splitter_of(cv, groups, seed, name, caller):
     ValueError
         If `cv` is an integer below 2.
     TypeError
-        If it is not an integer, splitter or iterable.
+        If `cv` is not an integer, splitter or iterable.
     """
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         if cv < 2:
@@ -47,51 +47,51 @@ def splitter_of(cv, groups, seed, name, caller):
 
 
 def folds_of(splitter, X, y, groups, name, caller):
-    """Rows of the training and test set of every fold: list of (ndarray of int, ndarray of int).
+    """Return rows of the training and test set of every fold: list of (ndarray of int, ndarray of int).
 
     Raises
     ------
     ValueError
-        If there are none, or a classifier cannot be trained and tested on one of them.
+        If there are no folds, or a classifier cannot be trained and tested on one of them.
     """
     pairs = splitter.split(X, y, groups) if hasattr(splitter, "split") else splitter
     folds = []
     for number, pair in enumerate(pairs):
-        where = Where(number, name, caller)
+        fold = Where(number, name, caller)
         try:
             train, test = pair
         except (TypeError, ValueError):
-            raise ValueError(f"{where} must be a pair (train, test). Got {pair!r}.") from None
-        rows = [_rows(part, len(y), where) for part in (train, test)]
+            raise ValueError(f"{fold} must be a pair (train, test). Got {pair!r}.") from None
+        rows = [_rows(part, len(y), fold) for part in (train, test)]
         labels = y[rows[0]]
-        if np.all(labels == labels[0]):  # sorting them would take longer than a fit
-            raise ValueError(f"{where} must train on at least 2 classes. Got fewer.")
+        if np.all(labels == labels[0]):  # np.unique would sort, which may take longer than a fit
+            raise ValueError(f"{fold} must train on at least 2 classes. Got fewer.")
         folds.append(tuple(rows))
     if not folds:
         raise ValueError(f"{name} of {caller} must give at least 1 fold. Got none.")
     return folds
 
 
-def _rows(part, n_samples, where):
+def _rows(part, n_samples, fold):
     rows = np.asarray(part)
     if rows.dtype == bool and rows.shape == (n_samples,):
         rows = np.flatnonzero(rows)
-    fine = rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu"
-    if not fine or rows.min() < -n_samples or rows.max() >= n_samples:
+    is_valid = rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu"
+    if not is_valid or rows.min() < -n_samples or rows.max() >= n_samples:
         raise ValueError(
-            f"{where} must hold indices of the {n_samples} samples, at least 1 to train and 1 to test "
-            f"on. Got {part!r}."
+            f"{fold} must hold indices of the {n_samples} samples, at least 1 for training and 1 for "
+            f"testing. Got {part!r}."
         )
     return rows.astype(np.int64) % n_samples
 
 
 def rows_of(X, rows):
-    """Some rows of an array, a sparse matrix or a data frame."""
+    """Return some rows of an array, a sparse matrix or a data frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 class Where:
-    """A fold in messages, whose text is made only then: looking up a name takes longer than a fit."""
+    """Name of a fold in messages, made only when needed, as a look-up may take longer than a fit."""
 
     def __init__(self, *parts):
         self._parts = parts
@@ -101,12 +101,12 @@ class Where:
 
 
 def part_of(values, rows):
-    """Rows of an array; None if there is none."""
+    """Return rows of an array; None if there is no array."""
     return None if values is None else values[rows]
 
 
 class Splits:
-    """Many pairs (train, test), stored in few arrays, which are cheap to send to other processes.
+    """Many pairs (train, test), stored in a few arrays, which are cheap to send to other processes.
 
     Parameters
     ----------

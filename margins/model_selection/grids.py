@@ -1,4 +1,4 @@
-"""Grids of parameters: the settings of a search, in order, as the fits get them."""
+"""Grids of parameters: the settings of a search, in the order in which they are fitted."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,25 +12,25 @@ from margins.data.types import Estimator, Grid
 from margins.estimators.names import display_name
 from margins.parameters import Interval, check
 
-# Combinations of earlier stages that are checked with each setting of a later one.
+# Number of combinations of earlier stages with which each setting of a later stage is checked.
 MAX_CHECKED = 100
 
 
 class Stages:
-    """A search in stages: the best setting of each grid is kept while the next grid is searched.
+    """A search in stages, which keeps the best setting of each grid while searching the next.
 
-    Parameters of later stages keep the estimator's own values until their stage.
+    Parameters of later stages keep the estimator's values until their stage.
 
     Parameters
     ----------
     *grids : dict or list of dict
-        One for each stage, each as scikit-learn's `ParameterGrid` takes it, or a `ParameterSampler`.
-        (A list of dicts is one stage: the union of its grids.)
+        One for each stage: an argument of scikit-learn's `ParameterGrid`, or a `ParameterSampler`. (A
+        list of dicts is one stage: the union of its grids.)
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there are no grids.
 
     Notes
     -----
@@ -60,14 +60,14 @@ class Halving:
     """A search by successive halving: few samples for many settings, all samples for the best few.
 
     The first round trains every setting on a small part of each training set. Each round keeps the best
-    settings, one of `factor`, and the next one trains these on `factor` times as many samples; the last
-    round is that of whole training sets, and its best setting is chosen. Test sets are whole in every
-    round.
+    1 / `factor` of its settings, which the next round trains on `factor` times as many samples. The last
+    round trains on whole training sets, and its best setting is chosen. Every round tests on whole test
+    sets.
 
     Parameters
     ----------
     param_grid : dict, list of dict, or ParameterSampler
-        As scikit-learn's `ParameterGrid`, or a `ParameterSampler`.
+        Argument of scikit-learn's `ParameterGrid`, or a `ParameterSampler`.
     factor : int, at least 2, default=3
 
     Raises
@@ -77,21 +77,20 @@ class Halving:
 
     Notes
     -----
-    Of n settings a round keeps n / `factor`, rounded up; of equal means those that come first in the
-    grid. There are as many rounds as it takes to come to fewer settings than `factor`,
-    1 + floor(log n / log `factor`), but no more than leave 10 samples of each class in the first round.
-    Samples are drawn without replacement, in proportion to the classes and by the seed of the study.
-    With groups they are drawn one by one: a group whose samples are divided is still on one side of
-    every split.
+    A round of n settings keeps n / `factor`, rounded up; among equal means, the first in the grid. There
+    are as many rounds as it takes to get fewer settings than `factor`, 1 + floor(log n / log `factor`),
+    but the first round must have 10 samples of each class. Samples are drawn without replacement, in
+    proportion to the classes, with the seed of the study. With groups, samples are drawn individually: a
+    group of which only some samples are drawn is still on one side of every split.
 
     **Source**: Jamieson & Talwalkar (2016), Non-stochastic Best Arm Identification and Hyperparameter
-    Optimization; the rounds are those of scikit-learn's `HalvingGridSearchCV`, whose test sets are
-    subsampled too.
+    Optimization; the rounds are as in scikit-learn's `HalvingGridSearchCV`, which also subsamples test
+    sets.
 
     See Also
     --------
     parameter_search, double_cross_validation : Accept it as `param_grid`.
-    Stages : One grid after the other.
+    Stages : A search of one grid at a time.
 
     Examples
     --------
@@ -114,12 +113,12 @@ class Halving:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as Python's; anything else as it is."""
+    """Return a NumPy scalar as a Python scalar, and any other value unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dict[str, Any]]]:
-    """The settings of every stage, in the order of `ParameterGrid`: list of list of dict.
+    """Return the settings of every stage, in the order of `ParameterGrid`: list of list of dict.
 
     A halving is one stage.
 
@@ -149,14 +148,14 @@ def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dic
             ) from error
         if not settings:
             raise ValueError(f"param_grid of {caller} must hold at least 1 setting. Got {grid!r}.")
-        stages.append([{name: plain(value) for name, value in each.items()} for each in settings])
+        stages.append([{name: plain(value) for name, value in params.items()} for params in settings])
     return stages
 
 
 def seeded(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
-    """The parameters that a study replaces: (name, value) of each.
+    """Yield (name, value) for each parameter that a study replaces.
 
-    A random_state of None gets the seed of the study; nothing runs in parallel within a task.
+    A random_state of None becomes the seed of the study, and n_jobs becomes 1 within a task.
     """
     for name, value in params.items():
         last = name.rpartition("__")[2]
@@ -166,18 +165,18 @@ def seeded(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
             yield name, 1
         elif hasattr(value, "get_params") and not isinstance(value, type):
             yield name, seeded_estimator(value, seed)
-        elif isinstance(value, list | tuple) and any(_is_named(each) for each in value):
+        elif isinstance(value, list | tuple) and any(_is_named(item) for item in value):
             yield (
                 name,
                 type(value)(
-                    (each[0], seeded_estimator(each[1], seed), *each[2:]) if _is_named(each) else each
-                    for each in value
+                    (item[0], seeded_estimator(item[1], seed), *item[2:]) if _is_named(item) else item
+                    for item in value
                 ),
             )
 
 
 def _is_named(value: object) -> bool:
-    """True for a step of a pipeline or the like: a name and an estimator."""
+    """Return True for a tuple of a name and an estimator, such as a step of a pipeline."""
     return (
         isinstance(value, tuple)
         and len(value) >= 2
@@ -187,35 +186,37 @@ def _is_named(value: object) -> bool:
 
 
 def seeded_estimator(estimator: Estimator, seed: int) -> Any:
-    """A clone with a seed for every random_state of None, and one thread."""
+    """Return a clone with a seed for every random_state of None, and one thread."""
     twin = clone(estimator)
     own = {name: value for name, value in twin.get_params().items() if not hasattr(value, "get_params")}
     return twin.set_params(**dict(seeded(own, seed)))
 
 
 def seeded_settings(settings: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
-    """Settings as fits get them: list of dict."""
+    """Return the settings with the parameters that a study replaces: list of dict."""
     return [setting | dict(seeded(setting, seed)) for setting in settings]
 
 
 def check_settings(estimator: Estimator, stages: list[list[dict[str, Any]]], caller: str) -> None:
     """Raise ValueError for the first setting that the estimator does not accept.
 
-    A setting of a later stage needs one of the earlier stages that it can be combined with.
+    A setting of a later stage must be accepted with at least one combination of earlier stages.
     """
-    before: list[dict[str, Any]] = [{}]
+    earlier: list[dict[str, Any]] = [{}]
     for settings in stages:
         merged = []
         for setting in settings:
-            errors = [_error(estimator, one | setting, caller) for one in before]
+            errors = [_error(estimator, fixed | setting, caller) for fixed in earlier]
             if all(errors) and errors[0] is not None:
                 raise errors[0]
-            merged += [one | setting for one, error in zip(before, errors, strict=True) if not error]
-        before = merged[:MAX_CHECKED]
+            merged += [
+                fixed | setting for fixed, error in zip(earlier, errors, strict=True) if not error
+            ]
+        earlier = merged[:MAX_CHECKED]
 
 
 def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueError | None:
-    """The error of an estimator about a setting: ValueError or None."""
+    """Return the ValueError of an estimator about a setting, or None."""
     twin = clone(estimator)
     try:
         twin.set_params(**setting)

@@ -11,12 +11,12 @@ from scipy.special import stdtrit
 from margins.parameters import Interval, check
 
 CONFIDENCE = 0.95
-# Metrics of scikit-learn that are between 0 and 1; with variants, such as f1_macro.
+# Metrics of scikit-learn between 0 and 1, including their variants, such as f1_macro.
 SHARES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "jaccard", "roc_auc")
 
 
 class ConfidenceInterval(NamedTuple):
-    """A confidence interval of a mean; nan with one fold only.
+    """A confidence interval of a mean; nan if there is only one fold.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def is_share(metric: str) -> bool:
-    """True if a metric is known to be between 0 and 1.
+    """Return True if a metric is known to be between 0 and 1.
 
     Examples
     --------
@@ -48,19 +48,19 @@ def is_share(metric: str) -> bool:
 
 
 def within_range(interval: ConfidenceInterval, metric: str, lowest: float = 0.0) -> ConfidenceInterval:
-    """The part of an interval that a metric can have.
+    """Return the part of an interval within the range of a metric.
 
     Parameters
     ----------
     interval : ConfidenceInterval
     metric : str
     lowest : float
-        0; of differences -1.
+        Smallest value of a share: 0, or -1 for differences.
 
     Returns
     -------
     ConfidenceInterval
-        Cut off at `lowest` and 1 if the metric is a share, which no true mean can leave.
+        Cut off at `lowest` and 1 if the metric is a share, because its true mean cannot be outside.
     """
     if not is_share(metric) or math.isnan(interval.low):
         return interval
@@ -68,20 +68,20 @@ def within_range(interval: ConfidenceInterval, metric: str, lowest: float = 0.0)
 
 
 def mean(values: Sequence[float] | NDArray[Any]) -> float:
-    """The mean, rounded once, so that it does not depend on the order of the values."""
+    """Return the mean, rounded once, so that it does not depend on the order of the values."""
     try:
         return math.fsum(values) / len(values)
-    except (OverflowError, ValueError):  # too large, or infinite both ways
+    except (OverflowError, ValueError):  # the sum is too large, or contains inf and -inf
         return float(sum(map(float, values)) / len(values))
 
 
 def t_interval(
     values: Sequence[float] | NDArray[Any], confidence: float = CONFIDENCE
 ) -> ConfidenceInterval:
-    """The T interval: mean +/- t sqrt(s**2 / k), t the quantile of Student's with k - 1 degrees.
+    """Return the T interval, mean +/- t sqrt(s**2 / k), t Student's quantile with k - 1 degrees.
 
-    It assumes that the k values are independent. Those of cross-validation are not: their training sets
-    overlap, so the interval is too narrow; see `corrected_interval`.
+    It assumes that the k values are independent. The values of a cross-validation are not: their
+    training sets overlap, so the interval is too narrow; see `corrected_interval`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def corrected_interval(
     n_test: ArrayLike,
     confidence: float = CONFIDENCE,
 ) -> ConfidenceInterval:
-    """The T interval with the variance corrected for training sets that overlap.
+    """Return the T interval with the variance corrected for overlapping training sets.
 
     The variance of the mean is (1/k + n_test/n_train) s**2 instead of s**2 / k.
 
@@ -125,7 +125,7 @@ def corrected_interval(
     ----------
     values : array-like of float, shape (k,)
     n_train, n_test : int, or array-like of int, shape (k,)
-        Sizes of the training and test sets. Of several ratios, their mean is taken.
+        Sizes of the training and test sets. If ratios differ, their mean is used.
     confidence : float, in (0, 1)
 
     Returns

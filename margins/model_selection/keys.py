@@ -1,8 +1,9 @@
 """Keys of cached results: hashes of values, and of the code that the values may run.
 
-A value is pickled into a hash. Functions and classes of installed packages are pickled by name; those of
-`__main__` and of local modules with their code and the variables that it reads. `code_of` hashes the
-rest: versions of packages, and local files. If in doubt, keys differ, and results are computed again.
+A value is pickled into a hash. Functions and classes of installed packages are pickled by name;
+functions and classes of `__main__` and of local modules are pickled with their code and the variables
+that it reads. `code_of` hashes the rest: versions of packages, and local files. If in doubt, keys
+differ, and results are computed again.
 """
 
 import dis
@@ -31,7 +32,7 @@ BY_NAME = {"margins", "numpy", "scipy", "sklearn"}  # even from a checkout
 COMPILED = tuple(EXTENSION_SUFFIXES)
 STANDARD = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
 HIDING = {"__import__", "eval", "exec", "globals"}  # functions that may read any variable
-# Members of classes that depend on the process, or on the line.
+# Members of classes that depend on the process or on the line number.
 UNSTABLE = {
     "__annotations_cache__",
     "__dict__",
@@ -93,12 +94,12 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def __init__(self) -> None:
         self.hash = hashlib.blake2b(digest_size=20)
         super().__init__(SimpleNamespace(write=self.hash.update), protocol=5)
-        self.within = ""  # the function or class that was reached last, for messages
-        self.names: set[str] = set()  # of variables, attributes and modules, in code
+        self.within = ""  # the last function or class reached, for messages
+        self.names: set[str] = set()  # names of variables, attributes and modules in code
 
     def persistent_id(self, value: Any) -> Any:
         kind = type(value)
-        if kind is str:  # pickles show whether two equal ones are one object
+        if kind is str:  # the pickle of a str would show whether two equal strings are one object
             return value.encode(errors="surrogatepass")
         if kind is dict:
             return "dict", sorted(value.items(), key=lambda item: _order(item[0]))
@@ -107,14 +108,14 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return None
 
     def reducer_override(self, value: Any) -> Any:
-        """Reduce any value but numbers, strings and containers to a function and its arguments."""
+        """Reduce a value to a function and its arguments, except numbers, strings and containers."""
         kind = type(value)
         if isinstance(value, FunctionType | type):
             return self._of_definition(value)
         if isinstance(value, ModuleType):
             return ModuleType, (value.__name__,)
         if isinstance(value, CodeType):
-            value = value.replace(co_filename="")  # in notebooks it has the number of the process
+            value = value.replace(co_filename="")  # in notebooks it contains the process number
         if isinstance(value, np.generic) or kind in (np.ndarray, np.memmap):
             array = np.asarray(value)
             return kind, (joblib.hash(array if array.flags.forc else array.copy()),)
@@ -125,7 +126,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if sparse.issparse(value):  # its flags depend on earlier calls
             rows = value.tocsr()
             return kind, (value.shape, rows.data, rows.indices, rows.indptr)
-        if hasattr(kind, "iloc"):  # a data frame, or a column of one; equal ones may have other blocks
+        if hasattr(kind, "iloc"):  # equal data frames, or columns, may have different blocks
             frame = value.to_frame() if value.ndim == 1 else value
             return kind, (frame.index, [(name, column.array) for name, column in frame.items()])
         reduce = self.dispatch_table.get(kind)
@@ -135,14 +136,14 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         return reduced
 
     def _of_definition(self, value: Any) -> Any:
-        """Reduce a function or class: a local one to its code and what the code refers to."""
+        """Reduce a function or class; if it is local, to its code and the values the code refers to."""
         reduced = super().reducer_override(value)
         is_by_name = reduced is NotImplemented or len(reduced) < 3
         if is_by_name and not _is_by_value(value.__module__):
             return reduced
         self.within = f" within {value.__module__}.{value.__qualname__}"
         if isinstance(value, type):
-            members = {name: each for name, each in vars(value).items() if name not in UNSTABLE}
+            members = {name: member for name, member in vars(value).items() if name not in UNSTABLE}
             members.pop("_abc_impl", None)  # it cannot be pickled
             return type(value), (value.__qualname__, value.__bases__), members
         code, variables = value.__code__, value.__globals__
@@ -152,9 +153,9 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         self.names |= names
         read = {name: variables[name] for name in used & variables.keys()}
         # Attributes of local modules may have been set from outside.
-        modules = [each for each in read.values() if isinstance(each, ModuleType)]
-        local = [vars(each) for each in modules if _is_by_value(each.__name__)]
-        attributes = [{name: each[name] for name in names & each.keys()} for each in local]
+        modules = [variable for variable in read.values() if isinstance(variable, ModuleType)]
+        local = [vars(module) for module in modules if _is_by_value(module.__name__)]
+        attributes = [{name: members[name] for name in names & members.keys()} for members in local]
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         defaults = value.__defaults__, value.__kwdefaults__
         return FunctionType, (code,), (defaults, cells, vars(value), read, attributes)
@@ -165,13 +166,13 @@ def _order(value: Any) -> bytes:
 
 
 def _names_in(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the global variables that code may read, and all its names, with those of inner code."""
+    """Return the global variables that code may read, and all its names, including inner code."""
     steps = dis.get_instructions(code)
     used = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     names = set(code.co_names)
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            inner = _names_in(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner = _names_in(constant)
             used, names = used | inner[0], names | inner[1]
     return used, names
 
@@ -181,7 +182,7 @@ def _is_by_value(module: str | None) -> bool:
     top = (module or "").partition(".")[0]
     files = (getattr(sys.modules.get(name), "__file__", None) for name in (module or "", top))
     file = next(filter(None, files), None)
-    if top in BY_NAME or top == "__main__" or not file:  # the last are unknown, or not from a file
+    if top in BY_NAME or top == "__main__" or not file:  # without a file, the module is unknown
         return top not in BY_NAME and top not in sys.stdlib_module_names
     return _is_local(file) and not file.endswith(COMPILED)
 
@@ -195,10 +196,13 @@ def _is_local(path: str) -> bool:
 
 
 def _local_files(names: set[str]) -> list[tuple[str, str]]:
-    """Return (name, hash) of the files of this library, of loaded local modules, and of modules that
-    they or code with these names may import later. Definitions in `__main__` are pickled instead.
+    """Return (name, hash) of the files of this library and of local modules.
+
+    Local modules are loaded, or may be imported later by a loaded one or by code with these names.
+    Definitions in `__main__` are pickled instead.
     """
-    modules = [each for each in list(sys.modules.values()) if each is not sys.modules.get("__main__")]
+    main = sys.modules.get("__main__")
+    modules = [module for module in list(sys.modules.values()) if module is not main]
     loaded = [getattr(module, "__file__", None) for module in modules]
     pending = {Path(file).absolute() for file in loaded if file and _is_local(file)}
     pending |= {LIBRARY / "__init__.py", *map(_importable, names)}
@@ -216,8 +220,8 @@ def _local_files(names: set[str]) -> list[tuple[str, str]]:
             pending |= set(map(_importable, re.findall(r"\w+", " ".join(map(" ".join, lines)))))
         elif path.stat().st_mtime > STARTED:
             raise RuntimeError(
-                f"{path} was changed after this process started, so it is not known which version of it "
-                "computes the results. Start Python again"
+                f"{path} was changed after this process started, so it is unknown which version "
+                "computes the results. Restart Python"
             )
     return sorted((path.name, code) for path, code in hashes.items())
 

@@ -1,4 +1,4 @@
-"""Leave-one-out: the error of as many refits as there are samples, proven, for the price of a few."""
+"""Leave-one-out: the proven error of one refit per sample, for the price of a few refits."""
 
 import math
 import time
@@ -20,40 +20,41 @@ from margins.losses import LOSSES
 from margins.model_selection.tables import frame
 
 NAME = "leave_one_out"
-# In the place of inf.
+# Replaces inf.
 LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """What models say of samples that they have not seen, each left out alone or with its group.
+    """Predictions for samples by models that have not seen them, each left out alone or with its group.
 
     Attributes
     ----------
     classes : ndarray, shape (n_classes,)
     y : ndarray, shape (n_samples,)
-        The labels given.
+        The labels passed.
     scores : ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        The decision values of each sample by the model without it, as `decision_function` has them. A
-        prediction that is proven with less work has estimates instead, what one step of the solution
-        gives, within `bounds`. Infinite where a class has no other samples.
+        Decision values of each sample by the model without it, as `decision_function` returns them. If
+        a prediction is proven with less work, they are estimates from one step of the solution, within
+        `bounds`. Infinite if the class has no other samples.
     bounds : ndarray of float64, shape (2, n_samples) for two classes, else (2, n_samples, n_problems)
-        Proven lower and upper bounds; one-vs-one of the score of each pair of classes.
+        Proven lower and upper bounds; with one-vs-one, for the score of each pair of classes.
     full_scores : ndarray of float64, of the shape of `scores`
-        The decision values by the model with all samples.
+        Decision values by the model with all samples.
     predictions : ndarray, shape (n_samples,)
     possible : ndarray of bool, shape (n_samples, n_classes)
         True for the labels that `bounds` do not exclude.
     margins, full_margins : ndarray of float64, shape (n_samples,)
-        The decision value of a sample's own label less the largest of all others; of two classes the
-        decision value, signed. By the model without it, and by the model with all samples.
+        Decision value of a sample's label minus the largest other decision value; with two classes, the
+        signed decision value. `margins` are by the model without the sample, `full_margins` by the
+        model with all samples.
     span_estimate : float or None
         The error if the solution moved by one step for each sample (Vapnik & Chapelle 2000); None with
         groups of several samples.
     n_refits : int
-        Fits of binary problems without a sample or group, after all else.
+        Number of binary problems that had to be refitted without a sample or group.
     seconds : float
-        Wall time.
+        Wall-clock time.
 
     See Also
     --------
@@ -87,32 +88,34 @@ class LeaveOneOut:
 
     @property
     def is_proven(self) -> NDArray[np.bool_]:
-        """True where every optimal model without the sample predicts the same label: ndarray of bool,
-        shape (n_samples,)."""
+        """Samples for which every optimal model without them predicts the same label.
+
+        ndarray of bool, shape (n_samples,).
+        """
         return np.asarray(self.possible.sum(axis=1) == 1)
 
     @property
     def error(self) -> float:
-        """The share of the samples whose prediction is not their label: float. Not weighted."""
+        """Share of the samples that are predicted wrongly, not weighted: float."""
         return float(np.mean(self.predictions != self.y))
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """What is proven of the error: its bounds, equal if all predictions are proven."""
-        own = self.possible[np.arange(len(self.y)), np.searchsorted(self.classes, self.y)]
+        """Proven bounds of the error, which are equal if all predictions are proven."""
+        is_possible = self.possible[np.arange(len(self.y)), np.searchsorted(self.classes, self.y)]
         n_possible = self.possible.sum(axis=1)
-        return float(np.mean(~own)), float(np.mean(n_possible > own))
+        return float(np.mean(~is_possible)), float(np.mean(n_possible > is_possible))
 
     @property
     def influence(self) -> NDArray[np.float64]:
-        """By how much a sample raises its own margin: ndarray of float64, shape (n_samples,).
+        """Increase of each sample's margin by its presence: ndarray of float64, shape (n_samples,).
 
-        That of a sample that is no support vector is 0. The largest ones are outliers and label errors.
+        It is 0 for a sample that is not a support vector, and largest for outliers and label errors.
         """
         return self.full_margins - self.margins
 
     def to_frame(self) -> Any:
-        """One row for each sample; needs pandas: pandas.DataFrame."""
+        """Return a pandas.DataFrame with one row for each sample; needs pandas."""
         columns = {
             "label": self.y,
             "prediction": self.predictions,
@@ -141,27 +144,27 @@ def leave_one_out(
     groups: ArrayLike | str | None = None,
     exact: bool = False,
 ) -> LeaveOneOut:
-    """What the classifier would predict of each sample if it were trained without it, with a proof.
+    """Predict each sample as if the classifier had been trained without it, with a proof.
 
-    One fit to all samples, from which everything else follows: most samples are no support vectors, or
-    bounded well enough; for others the exact solution is followed to the one without them. Only where
-    that fails, or a decision value is within rounding of 0, is a model trained again.
+    One fit to all samples decides most predictions: most samples are not support vectors, or have tight
+    enough bounds. For the others the exact solution is followed until they are removed. A model is
+    trained again only if this fails, or if a decision value is within rounding of 0.
 
     Parameters
     ----------
     classifier : MarginClassifier
-        Its parameters are read, and it is not changed. `C` is finite, `loss` 'squared_hinge' or 'hinge',
-        `max_time` None, and it has no callbacks. `eps` is not read: the solutions are exact, also where
-        `max_iter` ends the fit.
+        Its parameters are read, and it is not changed. `C` must be finite, `loss` 'squared_hinge' or
+        'hinge' and `max_time` None, without callbacks. `eps` is not read: the solutions are exact, even
+        if `max_iter` ends the fit.
     X : array-like or sparse matrix, shape (n_samples, n_features)
-        A kernel, and features that outnumber samples, take memory for two matrices of all pairs.
+        With a kernel, or more features than samples, two matrices of all pairs must fit into memory.
     y : array-like, shape (n_samples,)
     sample_weight : array-like of float, shape (n_samples,), optional
-        Multiplies C of every sample. The error counts each sample once, also those of weight 0.
+        Factor of C for each sample. The error counts each sample once, even samples of weight 0.
     groups : array-like, shape (n_samples,), or "duplicates", optional
         Samples of one group are left out together; "duplicates": samples with equal features are.
     exact : bool, default=False
-        True: all `scores` are those of exact solutions, also where a prediction is proven without.
+        True: all `scores` are exact, even if a prediction can be proven without them.
 
     Returns
     -------
@@ -170,7 +173,7 @@ def leave_one_out(
     Raises
     ------
     TypeError
-        If `classifier` is no MarginClassifier, or X is not in memory.
+        If `classifier` is not a MarginClassifier, or X is not in memory.
     ValueError
         If a parameter or the data are not allowed, before any training; or if a kernel is not positive
         semidefinite.
@@ -179,13 +182,13 @@ def leave_one_out(
 
     Notes
     -----
-    Class weights, gamma='scale' and a kernel's other parameters that depend on the data are those of all
-    samples. With `groups` a class may vanish: then the others are predicted.
+    Class weights, gamma='scale' and other kernel parameters that depend on the data are computed from
+    all samples. If a group contains all samples of a class, the other classes are predicted for it.
 
     The bounds and their proof are in docs/leave_one_out.md.
 
     **Source**: Cauwenberghs & Poggio (2000), section 3; Vapnik & Chapelle (2000); Jaakkola & Haussler
-    (1999), Probabilistic kernel regression models, for bounds without work.
+    (1999), Probabilistic kernel regression models, for bounds without additional work.
 
     Examples
     --------
@@ -220,7 +223,7 @@ def results_along(
     caller: Caller,
     exact: bool,
 ) -> list[LeaveOneOut]:
-    """The results for some values of C, each fit begun from that for the next smaller one.
+    """Return the results for some values of C; each fit starts from the fit for the next smaller C.
 
     Parameters
     ----------
@@ -237,20 +240,20 @@ def results_along(
     codes = _codes_of_groups(groups, valid.X, caller)
     leaving, order = LeavingOut(classifier, valid, sample_weight, codes, caller), np.argsort(Cs)
     results, is_single = {}, len(leaving.members) == len(codes)
-    for place, solutions in zip(order, leaving.solve(Cs[order]), strict=True):
+    for index, solutions in zip(order, leaving.solve(Cs[order]), strict=True):
         started, n_refits = time.perf_counter(), leaving.n_refits
-        bounds = ScoreBounds(leaving, leaving.specification(Cs[place]), solutions)
+        bounds = ScoreBounds(leaving, leaving.specification(Cs[index]), solutions)
         bounds.estimate()
         span = float(np.mean(_predicted(bounds) != valid.y)) if is_single else None
         bounds.close(np.full(len(codes), exact))
-        results[place] = _result(bounds, span, leaving.n_refits - n_refits, started)
-    return [results[place] for place in range(len(Cs))]
+        results[index] = _result(bounds, span, leaving.n_refits - n_refits, started)
+    return [results[index] for index in range(len(Cs))]
 
 
 def _result(
     bounds: ScoreBounds, span_estimate: float | None, n_refits: int, started: float
 ) -> LeaveOneOut:
-    """The result of bounds that are as close as they are to be: LeaveOneOut."""
+    """Return the LeaveOneOut for final bounds."""
     scheme, valid = bounds.scheme, bounds.leaving.valid
 
     scores, full_scores = (_decision(scheme, values) for values in (bounds.scores, bounds.with_all))
@@ -272,35 +275,35 @@ def _result(
 
 
 def _decision(scheme: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What `decision_function` makes of the scores of binary problems."""
-    if scheme.has_pairs:  # whose scores are added
+    """Return the result of `decision_function` for the scores of binary problems."""
+    if scheme.has_pairs:  # it adds scores, which must be finite
         scores = np.clip(scores, -LARGEST, LARGEST)
     return np.asarray(scheme.decision(scores))
 
 
 def _predicted(bounds: ScoreBounds) -> NDArray[Any]:
-    """The labels by the estimates of the scores: ndarray, shape (n_samples,)."""
+    """Return the labels predicted from the estimated scores: ndarray, shape (n_samples,)."""
     classes = bounds.leaving.valid.classes
     predictions: NDArray[Any] = bounds.scheme.predict(bounds.scores, classes)
     return predictions
 
 
 def _margins(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The decision value of each sample's own label, less the largest other one."""
+    """Return the decision value of each sample's label minus the largest other decision value."""
     if scores.ndim == 1:
         return np.asarray(np.where(codes == 1, scores, -scores))
-    rows, others = np.arange(len(codes)), scores.copy()
-    others[rows, codes] = -np.inf
-    return np.asarray(scores[rows, codes] - others.max(axis=1))
+    rows, other_scores = np.arange(len(codes)), scores.copy()
+    other_scores[rows, codes] = -np.inf
+    return np.asarray(scores[rows, codes] - other_scores.max(axis=1))
 
 
 def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
-    """The scores in columns, for calibration: ndarray of float64, shape (n_samples, n_columns).
+    """Return the scores in columns, for calibration: ndarray of float64, shape (n_samples, n_columns).
 
     Raises
     ------
     ValueError
-        If a class has no other samples than those that one model is without.
+        If one sample or group contains all samples of a class.
     """
     if not np.isfinite(result.scores).all():
         raise ValueError(
@@ -310,12 +313,12 @@ def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
 
 
 def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
-    """Raise an error for a classifier of which nothing would be proven, or for another metric."""
+    """Raise an error for a classifier without proofs of leave-one-out, or for an unsupported metric."""
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
             f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. For a pipeline, "
-            "transform X first; for MarginClassifierCV, use a MarginClassifier with the C it found. "
-            "Cross-validate others."
+            "transform X first; for MarginClassifierCV, use a MarginClassifier with its `C_`. Use "
+            "cross-validation for other classifiers."
         )
     classifier.check_parameters()
     callbacks = vars(classifier).get("_skl_callbacks", [])
@@ -332,7 +335,7 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
 
 
 def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
-    """The group of each sample as 0, 1, ...: ndarray of intp, shape (n_samples,).
+    """Return the group of each sample as 0, 1, ...: ndarray of intp, shape (n_samples,).
 
     Parameters
     ----------
@@ -350,7 +353,7 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
         codes = _codes_of_rows(X)
         if codes.max() == 0:
             raise ValueError(
-                f"groups of {caller} must be at least 2. Got 1: all samples are duplicates."
+                f"groups of {caller} must contain at least 2 groups. Got 1: all samples are duplicates."
             )
         return codes
     labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
@@ -363,16 +366,18 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
     if is_missing.any():
         first = int(is_missing.argmax())
         raise ValueError(
-            f"groups of {caller} must hold no missing label. Got {labels[first]!s} for sample {first}."
+            f"groups of {caller} must not have missing labels. Got {labels[first]!s} for sample {first}."
         )
     codes = np.unique(labels, return_inverse=True)[1].reshape(n_samples)
     if codes.max() == 0:
-        raise ValueError(f"groups of {caller} must be at least 2. Got 1: {labels[0].item()!r}.")
+        raise ValueError(
+            f"groups of {caller} must contain at least 2 groups. Got 1: {labels[0].item()!r}."
+        )
     return codes.astype(np.intp)
 
 
 def _codes_of_rows(X: Any) -> NDArray[np.intp]:
-    """The numbers 0, 1, ... of the different rows, for each row: ndarray of intp, shape (n_samples,)."""
+    """Number the different rows 0, 1, ..., and return the number of each row: ndarray of intp."""
     if sparse.issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
@@ -382,6 +387,6 @@ def _codes_of_rows(X: Any) -> NDArray[np.intp]:
             X.indices[begin:end].tobytes() + X.data[begin:end].tobytes() for begin, end in pairwise(ends)
         )
     else:
-        rows = (row.tobytes() for row in X + 0.0)  # -0.0 is 0.0
+        rows = (row.tobytes() for row in X + 0.0)  # + 0.0 turns -0.0 into 0.0
     numbers: dict[bytes, int] = {}
     return np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.intp)

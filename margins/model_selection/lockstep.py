@@ -1,8 +1,8 @@
 """Batched training: all parameter settings of a noise-tolerant perceptron in one pass over the data.
 
 Models that differ in parameters, averaging or positive class, but share training set, seed and order of
-the samples, are trained together (`margins.model_selection._lockstep`). What precedes and follows the
-training is done by the estimators' own methods, so that every result is bit for bit that of a fit.
+the samples, are trained together (`margins.model_selection._lockstep`). The estimators' methods do
+everything before and after the training, so that every result equals the result of a fit, bit for bit.
 """
 
 import math
@@ -28,14 +28,14 @@ from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
 from margins.training.fit import model_of
 
-# The weight matrix should stay in the second-level cache (bytes), but a traversal of a row should serve
-# at least MIN_COLUMNS models.
+# The weight matrix should stay in the second-level cache (bytes), but each traversal of a row should
+# serve at least MIN_COLUMNS models.
 CACHE_BYTES = 2**19
 MIN_COLUMNS = 64
-# Memory of the models that are trained together, in bytes.
+# Memory for the models that are trained together, in bytes.
 MEMORY_BYTES = 2**28
 
-# Methods that an estimator may not override. (It may override its thresholds.)
+# Methods that an estimator may not override. (It may override `thresholds`.)
 SHARED = (
     "fit",
     "training_set",
@@ -53,23 +53,23 @@ class Trained(NamedTuple):
     # float64, shape (n_test,) for two classes, else (n_test, n_classes): ``decision_function(X_test)``
     scores: np.ndarray
     classes: np.ndarray  # shape (n_classes,)
-    n_iter: int  # full epochs, the largest over the binary problems
-    n_updates: int  # summed over the binary problems
-    unproven: Unproven | None = None  # the worst of the binary problems that have not converged
+    n_iter: int  # full epochs, the maximum over the binary problems
+    n_updates: int  # sum over the binary problems
+    unproven: Unproven | None = None  # the worst of the binary problems that did not converge
 
 
 def reason_against(estimator, settings):
-    """Why fits of an estimator with these settings cannot be trained in lockstep: str or None.
+    """Return the reason why these settings of an estimator cannot be trained in lockstep: str or None.
 
-    None: `scores_in_lockstep` trains them. A parameter that is not allowed is no reason: it raises the
-    same error there as in a fit.
+    None: `scores_in_lockstep` trains them. A parameter that is not allowed does not count as a reason:
+    it raises the same error there as in a fit.
     """
     kind = type(estimator)
     if not isinstance(estimator, AveragingClassifier):
         return f"{display_name(estimator)} is not a noise-tolerant perceptron"
     for name in SHARED:
         if getattr(kind, name) is not getattr(AveragingClassifier, name):
-            return f"{display_name(estimator)} has its own {name}"
+            return f"{display_name(estimator)} overrides {name}"
     if has_callbacks(estimator):
         return "callbacks are set"
     params = estimator.get_params(deep=False)
@@ -91,16 +91,16 @@ def _reason_against(params):
     if not isinstance(params["random_state"], Integral):
         return f"random_state={params['random_state']!r} is not an integer: no two fits share an order"
     if isinstance(params["averaging"], str) and params["averaging"] == "tail":
-        return "averaging='tail' trains on other samples"
+        return "averaging='tail' trains on a different set of samples"
     return None
 
 
 def reason_for_single_fits(params):
-    """Why parameters are about one fit, so that several are not trained together: str or None."""
+    """Return the reason why parameters apply to a single fit, so that fits are not joined, or None."""
     if params["max_time"] is not None:
-        return f"max_time={params['max_time']!r} is of one fit"
+        return f"max_time={params['max_time']!r} limits each fit"
     if params.get("tol") is not None:
-        return f"tol={params['tol']!r} ends each fit for itself"
+        return f"tol={params['tol']!r} ends each fit separately"
     if params["verbose"]:
         return f"verbose={params['verbose']!r} prints lines for every fit"
     return None
@@ -109,15 +109,15 @@ def reason_for_single_fits(params):
 def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_weight=None):
     """Train an estimator with every setting, and score a test set.
 
-    Bit for bit what ``clone(estimator).set_params(**setting)`` gives after
-    ``fit(X_train, y_train, sample_weight)``, for one setting after the other. No certificates are
-    computed, hence no ConvergenceWarning is given.
+    The result is the same, bit for bit, as ``clone(estimator).set_params(**setting)`` gives after
+    ``fit(X_train, y_train, sample_weight)`` for each setting. It computes no certificates and gives no
+    ConvergenceWarning.
 
     Parameters
     ----------
     estimator : classifier
     settings : sequence of dict
-        Such that `reason_against` returns None.
+        Settings for which `reason_against` returns None.
     X_train : array-like or sparse matrix, shape (n_samples, n_features)
     y_train : array-like, shape (n_samples,)
     X_test : array-like or sparse matrix, shape (n_test, n_features)
@@ -131,13 +131,13 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     Raises
     ------
     ValueError
-        If there is a reason against it, or for what raises one in `fit` or `decision_function`.
+        If there is a reason against it, or if `fit` or `decision_function` would raise one.
     """
     settings = list(settings)
     reason = reason_against(estimator, settings)
     if reason is not None:
         raise ValueError(f"{display_name(estimator)} cannot be trained in lockstep: {reason}.")
-    params = estimator.get_params(deep=False)  # once: it takes longer than training
+    params = estimator.get_params(deep=False)  # only once, because it takes longer than training
     blank = type(estimator)(**params)  # a clone would copy every parameter
     names = params.keys()
     data, candidates = None, []
@@ -165,7 +165,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
 
 
 class _Parameters(NamedTuple):
-    """Parameters of a binary problem, but for the bound: equal ones are trained once."""
+    """Parameters of a binary problem, without the bound; equal problems share a model."""
 
     code: int
     sqrho: float
@@ -178,7 +178,7 @@ class _Parameters(NamedTuple):
 
 @dataclass
 class _Model:
-    """A model to be trained, with the attributes that `Lockstep` reads, and the results."""
+    """A model to train, with the attributes that `Lockstep` reads, and the results."""
 
     parameters: _Parameters
     bound: float
@@ -193,7 +193,7 @@ class _Model:
 
 @dataclass
 class _Column:
-    """A trained model with one averaging, with what is read of a `margins.solvers.driver.Run`."""
+    """A trained model with one averaging; stands in for a `margins.solvers.driver.Run`."""
 
     model: _Model
     averaging: Averaging | None
@@ -214,16 +214,16 @@ class _Column:
 
 
 class _Candidate:
-    """One setting, with what its fit needs.
+    """One setting, and the data that its fit needs.
 
     Attributes
     ----------
     batch_key : tuple
-        random_state, shuffle and training set: candidates with equal ones are trained together.
+        random_state, shuffle and training set: candidates with equal keys are trained together.
     jobs : list of _Parameters
         One for each binary problem.
     bound : float
-        Updates by one sample, at most; inf if max_iter is smaller.
+        Maximum number of updates by one sample; inf if max_iter is smaller.
     """
 
     def __init__(self, estimator, data):
@@ -257,17 +257,17 @@ class _Candidate:
 
     @property
     def columns(self):
-        """The trained models with the averaging of this setting: list of _Column."""
+        """Trained models with the averaging of this setting: list of _Column."""
         return [_Column(model, model.averagings.get(self.averaging_name)) for model in self.models]
 
     def scores(self, X_test):
-        """Of the test set, as the estimator computes them: ndarray, shape (n_test, n_problems)."""
+        """Return the test set's scores, as the estimator computes them: shape (n_test, n_problems)."""
         if self.is_voting:
             return votes_of_all([self.columns], self.training_set.samples, X_test)[0]
         return model_of(self.columns, self.specification, self.training_set).scores(X_test)
 
     def collect(self, scores):
-        """Keep the results, in `trained`, and release the models."""
+        """Store the results in `trained`, and release the models."""
         self.trained = Trained(
             scores.ravel() if scores.shape[1] == 1 else scores,
             self.training_set.classes,
@@ -300,7 +300,7 @@ def _train_batch(batch, seed, shuffle):
                     averagings[candidate.averaging_name] = averaging
         key = parameters.code, parameters.sqrho
         if key not in data_of:
-            # Lockstep applies bounds and offsets itself.
+            # Without bounds and offsets, because Lockstep applies them.
             plain = candidates[0].specification._replace(offset_ratio=0.0, max_dual=math.inf)
             data_of[key] = training_set.problem(parameters.code, plain).data
         for bound in sorted(by_bound):
@@ -315,22 +315,22 @@ def _train_batch(batch, seed, shuffle):
 
 
 def _score_batch(batch, X_test):
-    """Score a test set by the models of candidates with equal `batch_key`, and release them."""
+    """Score a test set with the models of candidates with equal `batch_key`, and release the models."""
     samples = batch[0].training_set.samples
-    # Sums over sparse rows are the same in blocks of any size, those of BLAS are not.
+    # Sums over sparse rows do not depend on the size of blocks; sums by BLAS do.
     are_sparse = sparse.issparse(X_test) or sparse.issparse(samples.X)
-    voting, others = [], []
+    voting, singles = [], []
     for candidate in batch:
-        (voting if are_sparse and candidate.is_voting else others).append(candidate)
+        (voting if are_sparse and candidate.is_voting else singles).append(candidate)
     votes = votes_of_all([candidate.columns for candidate in voting], samples, X_test)
     for candidate, scores in zip(voting, votes, strict=True):
         candidate.collect(scores)
-    for candidate in others:
+    for candidate in singles:
         candidate.collect(candidate.scores(X_test))
 
 
 def _train_models(models, training_set, seed, shuffle):
-    """Train models on the samples that each would process alone, in the same order."""
+    """Train models on the samples that each would process in a fit, in the same order."""
     codes = training_set.samples.codes.astype(np.float64)
     lockstep = Lockstep(training_set.rows, codes, training_set.sqnorms, models)
     orders = Orders(training_set.rows.n_rows, seed, proven=False, shuffle=shuffle)
@@ -338,9 +338,10 @@ def _train_models(models, training_set, seed, shuffle):
     while lockstep.n_columns:
         n_epochs = lockstep.full_epochs(orders.next(), n_epochs, shuffle == "epochs")
         for index in lockstep.ended(n_epochs):
-            # Epochs left after one without updates count as processed: see Run.end_epoch.
-            left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
-            weights, averagings, n_updates, finished = lockstep.finish(index, left)
+            # The epochs that remain after an epoch without updates count as processed: see
+            # Run.end_epoch.
+            n_left = min(models[index].parameters.max_iter - n_epochs, 2**53 // training_set.rows.n_rows)
+            weights, averagings, n_updates, finished = lockstep.finish(index, n_left)
             for model in (models[index] for index in finished):
                 model.weights, model.n_updates, model.n_epochs = weights, n_updates, n_epochs
                 model.averagings = averagings

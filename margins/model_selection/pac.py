@@ -1,4 +1,4 @@
-"""From online to PAC: a perceptron that stops once its error is small, with a proof.
+"""Online-to-PAC conversion: a perceptron that stops when its error is proven to be small.
 
 A hypothesis is fixed before the examples that test it are drawn. If its error exceeds epsilon, it is
 right on q of them with probability at most (1 - epsilon)^q <= delta / (M + 1), for the q of
@@ -27,14 +27,14 @@ from margins.training.training_set import binary_problem
 
 PROBABILITY = Interval(0, 1, "neither")
 MISTAKES = Interval(1, math.inf, "left")  # the zero vector is wrong on the first example
-ROUNDING = 1e-12  # relative, of the bound: (0.3 / 0.1)**2, just below 9, counts as 9
-GIVEN_M, GIVEN_MARGIN = [False, True, True], [True, False, False]  # which of the three are None
+ROUNDING = 1e-12  # relative error of the bound: (0.3 / 0.1)**2, just below 9, counts as 9
+GIVEN_M, GIVEN_MARGIN = [False, True, True], [True, False, False]  # True: the parameter is None
 PERCEPTRON = Rules(Mistake(), Additive(most=1), NoShrink())
 
 
 @dataclass(frozen=True, eq=False)
 class PacHypothesis:
-    """A halfspace, and what is proven about its error; ``print`` gives it as a sentence.
+    """A halfspace with a proof about its error, which ``print`` shows as a sentence.
 
     `survived` True: the error is at most `epsilon`, with confidence 1 - `delta`. False: the stream ended
     too soon, and nothing is proven.
@@ -43,10 +43,10 @@ class PacHypothesis:
     coef: NDArray[np.float64]  # w, shape (d,): x is positive if w.x + intercept > 0
     intercept: float  # 0 without `fit_intercept`
     survived: bool
-    n_examples: int  # used
-    n_mistakes: int  # on them, which are also updates
+    n_examples: int  # examples used
+    n_mistakes: int  # mistakes on these examples, which are also updates
     n_needed: int  # q
-    n_examples_bound: int  # so many examples suffice: (mistake_bound + 1) q
+    n_examples_bound: int  # number of examples that suffice, (mistake_bound + 1) q
     epsilon: float
     delta: float
     mistake_bound: int  # M
@@ -73,11 +73,11 @@ def online_to_pac(
     radius: float | None = None,
     fit_intercept: bool = False,
 ) -> PacHypothesis:
-    """Learn a halfspace from a stream until its error is small, proven with confidence.
+    """Learn a halfspace from a stream until its error is proven to be small, with confidence.
 
-    The perceptron, w <- w + y x whenever y w.x <= 0, processes one example after the other. It stops
-    as soon as its hypothesis has been right on q consecutive examples; nothing further is drawn from the
-    stream. Give either `mistake_bound`, or `gamma` and `radius`.
+    The perceptron, w <- w + y x whenever y w.x <= 0, processes one example at a time. It stops as soon
+    as its hypothesis has been right on q consecutive examples, and draws nothing further from the
+    stream. Pass either `mistake_bound`, or `gamma` and `radius`.
 
     Parameters
     ----------
@@ -86,27 +86,27 @@ def online_to_pac(
         dense or sparse, and y of shape (n,), which is faster. Labels are -1 and 1. The examples must be
         drawn independently from one distribution.
     epsilon, delta : float in (0, 1)
-        Error allowed, the probability of a new example with y w.x <= 0; and probability allowed that a
-        hypothesis of larger error is returned as a survivor.
+        `epsilon`: allowed error, the probability of a new example with y w.x <= 0. `delta`: allowed
+        probability that a hypothesis with a larger error is returned as a survivor.
     mistake_bound : float in [1, inf), optional
-        M, mistakes of the perceptron on the stream, at most. Rounded down. The first example is always
-        one, because the start is the zero vector.
+        M, the maximum number of mistakes of the perceptron on the stream, rounded down. The first
+        example is always a mistake, because the start is the zero vector.
     gamma, radius : float in (0, radius] and float in (0, inf), optional
-        Margin of the distribution, some unit vector u has y u.x >= gamma for all its examples; and
-        largest norm of an example. Lengths. Then M = (radius / gamma)**2 (Novikoff's theorem).
+        `gamma`: margin of the distribution; some unit vector u has y u.x >= gamma for all its examples.
+        `radius`: largest norm of an example. Then M = (radius / gamma)**2 (Novikoff's theorem).
     fit_intercept : bool, default=False
-        Append the feature 1 to every example; u, `gamma` and `radius` are then those of (x, 1).
+        Append the feature 1 to every example; u, `gamma` and `radius` then refer to (x, 1).
 
     Returns
     -------
     PacHypothesis
-        With `survived` False, and the hypothesis so far, if the stream has ended first.
+        With `survived` False, and the hypothesis so far, if the stream ends first.
 
     Raises
     ------
     ValueError
         If a parameter or an element of the stream is not allowed, if the stream is empty, or if there
-        are more mistakes than M: then the data do not satisfy the assumption.
+        are more than M mistakes, so that the data do not satisfy the assumption.
 
     Notes
     -----
@@ -142,7 +142,7 @@ def online_to_pac(
         assumption, bound = "(radius / gamma)**2", ratio * ratio * (1 + ROUNDING)
     check(assumption, "online_to_pac", bound, MISTAKES)
     most = math.floor(bound)  # type: ignore[arg-type]  # not None
-    # In fractions, because the quotient may be beyond every double.
+    # In fractions, because the quotient may be larger than any double.
     needed = math.ceil(Fraction(math.log(most + 1) - math.log(delta)) / Fraction(epsilon))
     if not isinstance(stream, Iterable):
         raise ValueError(f"stream of online_to_pac must be iterable. Got {type(stream).__name__}.")
@@ -157,7 +157,7 @@ def online_to_pac(
         data, begin = binary_problem(X, y > 0, specification).data, 0
         loop = ActiveSets((), len(y))
         while begin < len(y) and history.n_right < needed:
-            end = min(begin + needed - int(history.n_right), len(y))  # none survives before
+            end = min(begin + needed - int(history.n_right), len(y))  # no hypothesis survives earlier
             block = np.arange(begin, end, dtype=np.int32)
             history.forget()
             loop.full_epoch(data, weights, PERCEPTRON, block, None, history)
@@ -179,7 +179,7 @@ def online_to_pac(
 
 
 def _chunk(element: Any, where: str, weights: WeightVector | None) -> tuple[Any, NDArray[Any]]:
-    """X of shape (n, d) and y of shape (n,), checked."""
+    """Return X of shape (n, d) and y of shape (n,), after checking them."""
     try:
         X, y = element
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Folds of samples in partitions: all fits of all folds share the passes over them.
+"""Folds of samples in partitions: all fits of all folds share the passes over the samples.
 
-Folds are of rows: each partition divides the rows of each class among them at random. A fit of a fold
-has penalties of 0 for the rows that it leaves out, and what its model predicts of these is counted at
-the end, of all fits in one pass.
+Each partition divides the rows of each class among the folds at random. The fit of a fold has penalties
+of 0 for the rows that it leaves out. At the end, one pass counts the predictions of all models for the
+rows that they left out.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from margins.training.fit import model_of
 from margins.training.schemes import scheme_of
 
 DEFAULT_FOLDS = 5
-RESPONSE = "predict"  # of metrics of predicted labels, as scorers of scikit-learn call it
+RESPONSE = "predict"  # scikit-learn's name for the method that metrics of predicted labels need
 
 
 class ScoredFolds(NamedTuple):
@@ -31,12 +31,12 @@ class ScoredFolds(NamedTuple):
 
 
 def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
-    """The number of folds that a parameter `cv` says: int.
+    """Return the number of folds for a parameter `cv`.
 
     Raises
     ------
     ValueError
-        If it says something else, or if one of the other arguments is not None.
+        If `cv` is not a number of folds, or if one of the other arguments is not None.
     """
     for name, value in unsupported.items():
         if value is not None:
@@ -47,8 +47,8 @@ def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
         return DEFAULT_FOLDS
     if not isinstance(cv, Integral):
         raise ValueError(
-            f"cv of {caller} must be None or an integer >= 2 if samples are in partitions, whose rows "
-            f"are divided where they are. Got {cv!r}."
+            f"cv of {caller} must be None or an integer >= 2 if samples are in partitions, because each "
+            f"partition divides its rows. Got {cv!r}."
         )
     return int(cv)
 
@@ -56,12 +56,12 @@ def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
 def metric_of_counts(
     scoring: Any, caller: object
 ) -> Callable[[NDArray[np.float64], NDArray[Any]], float]:
-    """The metric as a function of numbers of samples, by class and prediction, and of the classes.
+    """Return the metric as a function of counts of samples, by class and prediction, and of the classes.
 
     Raises
     ------
     ValueError
-        If it is no metric of predicted labels that takes weights.
+        If it is not a metric of predicted labels that takes weights.
     """
     name = "accuracy" if scoring is None else scoring
     scorer = get_scorer(name) if isinstance(name, str) else name
@@ -75,8 +75,8 @@ def metric_of_counts(
         truth, predicted = np.nonzero(counts)
         if len(truth) == 0:
             raise ValueError(
-                f"cv of {caller} must be a smaller number: a fold is without samples, which each chunk "
-                "divides among the folds by itself."
+                f"cv of {caller} must be smaller, or chunks larger: each chunk divides its samples "
+                "among the folds, and a fold got none."
             )
         value = scorer._score_func(
             classes[truth],
@@ -105,8 +105,8 @@ def check_scanned(
         metric(np.eye(len(scanned.classes)), scanned.classes)
     except ValueError as error:
         raise ValueError(
-            f"scoring of {caller} must be a metric of {len(scanned.classes)} classes with these labels: "
-            f"{error}"
+            f"scoring of {caller} must be a metric for {len(scanned.classes)} classes with these "
+            f"labels: {error}"
         ) from error
 
 
@@ -116,31 +116,31 @@ def score_partitions(
     n_folds: int,
     metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
 ) -> ScoredFolds:
-    """Train all folds with every C, and score the samples that each leaves out.
+    """Train all folds with every C, and score the samples that each fold leaves out.
 
     Parameters
     ----------
     partitioned : PartitionedFit
-        With so many folds.
+        A fit with `n_folds` folds.
     Cs : ndarray of float64, shape (n_cs,)
     n_folds : int
     metric : callable
-        Of `metric_of_counts`.
+        A result of `metric_of_counts`.
     """
     folds, classes = range(n_folds), partitioned.scanned.classes
     runs = partitioned.train(partitioned.problems(Cs, folds))
     n_problems = len(runs) // (len(Cs) * n_folds)
-    # By C, fold and problem.
+    # Indexed by C, fold and problem.
     grid = np.array(runs, dtype=object).reshape(len(Cs), n_folds, n_problems)
     fitted = [
-        fit_of(partitioned.scanned, list(each), partitioned.absent(place % n_folds))
-        for place, each in enumerate(grid.reshape(-1, n_problems))
+        fit_of(partitioned.scanned, list(runs_of_fit), partitioned.absent(index % n_folds))
+        for index, runs_of_fit in enumerate(grid.reshape(-1, n_problems))
     ]
     models: list[Any] = [model_of(fit.runs, fit.specification, fit.training_set) for fit in fitted]
     counts = partitioned.confusions(
-        [(place % n_folds, model.coef, model.intercept) for place, model in enumerate(models)]
+        [(index % n_folds, model.coef, model.intercept) for index, model in enumerate(models)]
     )
-    scores = np.array([metric(each, classes) for each in counts]).reshape(len(Cs), n_folds).T
+    scores = np.array([metric(table, classes) for table in counts]).reshape(len(Cs), n_folds).T
     names = scheme_of("ovr", len(classes)).names(classes)
 
     def proven(run: Any, name: str) -> FoldFit:

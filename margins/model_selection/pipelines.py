@@ -1,6 +1,6 @@
-"""Pipelines in studies: if only parameters of the last step vary, the others are fitted once a split.
+"""Pipelines in studies: if only the last step varies, the other steps are fitted once per split.
 
-The classifier at the end is then trained like a classifier alone: in lockstep, or along C.
+The classifier at the end is then trained like a single classifier: in lockstep, or along C.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from sklearn.pipeline import Pipeline
 
 
 class LastStep(NamedTuple):
-    """What is trained with every setting.
+    """The part of an estimator that is trained with every setting.
 
     Attributes
     ----------
     classifier : classifier
         The estimator, or the last step of a pipeline.
     prefix : str
-        What its parameters have before their names in a setting; "" without a pipeline.
+        Prefix of its parameters in a setting; "" without a pipeline.
     preparation : Pipeline or None
-        The steps before it.
+        The steps before the classifier.
     """
 
     classifier: Any
@@ -28,12 +28,12 @@ class LastStep(NamedTuple):
     preparation: Any = None
 
     def settings(self, settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Settings with the names of the classifier's own parameters: list of dict."""
+        """Return the settings with the classifier's parameter names: list of dict."""
         n = len(self.prefix)
         return [{name[n:]: value for name, value in setting.items()} for setting in settings]
 
     def prepared(self, X_train: Any, y_train: Any, X_test: Any) -> tuple[Any, Any]:
-        """Samples as the classifier gets them: X_train and X_test."""
+        """Return X_train and X_test as the classifier gets them."""
         if self.preparation is None:
             return X_train, X_test
         preparation = clone(self.preparation)
@@ -41,9 +41,9 @@ class LastStep(NamedTuple):
 
 
 def last_step(estimator: Any, settings: Sequence[Mapping[str, Any]]) -> LastStep:
-    """The part of an estimator that varies: LastStep.
+    """Return the LastStep of an estimator: the part that varies in the settings.
 
-    A pipeline is taken whole if a setting is about another step, replaces one, or if it caches
+    It is the whole pipeline if a setting changes or replaces another step, or if the pipeline caches
     transformers.
     """
     if type(estimator) is Pipeline and len(estimator.steps) > 1 and estimator.memory is None:

@@ -1,12 +1,12 @@
-"""Several algorithms on several data sets: ranks, and tests of their differences.
+"""Ranks of several algorithms on several data sets, and tests of their differences.
 
-A score on one data set cannot be compared with one on another, so algorithms are ranked on each: 1 for
-the best, mean ranks for ties. Over N data sets and k algorithms, Friedman's test says whether mean ranks
-differ by more than chance; if they do, two of them differ if their mean ranks are apart by more than
+Scores on different data sets cannot be compared, so algorithms are ranked on each data set: 1 for the
+best, mean ranks for ties. Over N data sets and k algorithms, Friedman's test shows whether mean ranks
+differ by more than chance. If they do, two algorithms differ if their mean ranks differ by more than
 
     CD = q sqrt(k (k + 1) / (6 N)),
 
-q the quantile of the studentized range over sqrt(2) (Nemenyi's test). Wilcoxon's signed-rank test
+q the quantile of the studentized range divided by sqrt(2) (Nemenyi's test). Wilcoxon's signed-rank test
 compares two algorithms by their differences, with Holm's correction for the number of pairs.
 
 **Source**: Demsar (2006), Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7,
@@ -38,7 +38,7 @@ class PairTest(NamedTuple):
     statistic, p_value : float
         Two-sided; nan if no score differs.
     corrected_p_value : float
-        By Holm's procedure over all pairs.
+        Corrected by Holm's procedure for all pairs.
 
     See Also
     --------
@@ -71,12 +71,12 @@ class Ranking:
     Attributes
     ----------
     ranks : ndarray of float64, shape (N, k)
-        1 for the best of each data set.
+        1 for the best algorithm on each data set.
     mean_ranks : ndarray of float64, shape (k,)
 
     See Also
     --------
-    rank : Makes a ranking of studies.
+    rank : Returns the ranking of studies.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Ranking:
         shape = len(self.data_sets), len(self.algorithms)
         if self.scores.shape != shape or min(shape) < 2:
             raise ValueError(
-                "scores of Ranking must be of at least 2 data sets and 2 algorithms, of shape "
+                "scores of Ranking must have at least 2 data sets and 2 algorithms, and the shape "
                 f"(data sets, algorithms), here {shape}. Got shape {self.scores.shape}."
             )
         if np.isnan(self.scores).any():
@@ -105,26 +105,27 @@ class Ranking:
         self.mean_ranks: NDArray[np.float64] = self.ranks.mean(axis=0)
 
     def friedman(self) -> tuple[float, float]:
-        """Friedman's test that all algorithms have the same mean rank: statistic, p-value.
+        """Test whether all algorithms have the same mean rank, with Friedman's test.
 
         Returns
         -------
-        tuple of float
+        statistic, p_value : float
 
         Raises
         ------
         ValueError
-            With fewer than three algorithms: `wilcoxon` compares two.
+            With fewer than three algorithms; use `wilcoxon` for two.
         """
         if len(self.algorithms) < 3:
             raise ValueError(
-                f"friedman of Ranking must have at least 3 algorithms. Got {len(self.algorithms)}."
+                f"friedman of Ranking must have at least 3 algorithms. Got {len(self.algorithms)}. Use "
+                "wilcoxon for two."
             )
         result = stats.friedmanchisquare(*self.scores.T)
         return float(result.statistic), float(result.pvalue)
 
     def critical_difference(self, confidence: float = 0.95) -> float:
-        """Nemenyi's: two mean ranks that are further apart differ at this confidence: float.
+        """Return Nemenyi's critical difference: larger differences of mean ranks are significant.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ class Ranking:
         return q * math.sqrt(k * (k + 1) / (6 * n))
 
     def wilcoxon(self) -> list[PairTest]:
-        """Wilcoxon's signed-rank test of every pair: list of PairTest."""
+        """Test every pair with Wilcoxon's signed-rank test: list of PairTest."""
         pairs = list(combinations(range(len(self.algorithms)), 2))
         results = [_signed_rank_test(self.scores[:, i] - self.scores[:, j]) for i, j in pairs]
         corrected = _holm([p_value for _, p_value in results])
@@ -148,7 +149,7 @@ class Ranking:
         ]
 
     def to_frame(self) -> Any:
-        """One row for each data set, and one of mean ranks; needs pandas: pandas.DataFrame."""
+        """Return a pandas.DataFrame with one row per data set, and the mean ranks; needs pandas."""
         return frame(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -162,11 +163,11 @@ class Ranking:
         ]
 
     def to_latex(self, **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
         return latex(self._rows(), options)
 
     def to_markdown(self, **options: Any) -> str:
-        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
         return markdown(self._rows(), options)
 
     def __repr__(self) -> str:
@@ -176,14 +177,14 @@ class Ranking:
 
 
 def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = None) -> Ranking:
-    """Rank algorithms over data sets, by their mean scores in studies.
+    """Rank algorithms over data sets by their mean scores in studies.
 
     Parameters
     ----------
     studies : dict of dict of Study
         ``studies[data set][algorithm]``: the same algorithms on every data set.
     metric : str, optional
-        Default: the one that decided in the first study. Higher is better.
+        Default: the metric that decided in the first study. Higher is better.
 
     Returns
     -------
@@ -192,9 +193,9 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
     Raises
     ------
     TypeError
-        If something is no Study.
+        If a value is not a Study.
     ValueError
-        If there are fewer than two of either, or the algorithms differ.
+        If there are fewer than two data sets or algorithms, or if the algorithms differ.
 
     Notes
     -----
@@ -233,7 +234,7 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
             )
     if len(data_sets) < 2 or len(algorithms) < 2:
         raise ValueError(
-            "studies of rank must be of at least 2 data sets and 2 algorithms. "
+            "studies of rank must have at least 2 data sets and 2 algorithms. "
             f"Got {len(data_sets)} and {len(algorithms)}."
         )
     metric = metric or studies[data_sets[0]][algorithms[0]].refit
@@ -249,7 +250,7 @@ def _signed_rank_test(differences: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _holm(p_values: list[float]) -> list[float]:
-    """p-values corrected for their number: the least times n, the next times n - 1, and so on."""
+    """Return p-values corrected for their number: the smallest times n, the next times n - 1, etc."""
     known = [index for index, value in enumerate(p_values) if not math.isnan(value)]
     corrected, largest = [math.nan] * len(p_values), 0.0
     for place, index in enumerate(sorted(known, key=lambda index: p_values[index])):

@@ -1,4 +1,4 @@
-"""Records as JSON and back, every bit of every number kept."""
+"""Conversion of records to JSON and back, which keeps every bit of every number."""
 
 import base64
 import dataclasses
@@ -13,12 +13,12 @@ import numpy as np
 
 from margins.model_selection.grids import plain
 
-# Fields of folds and tables that hold seconds.
+# Fields of folds and tables that contain seconds.
 TIMES = ("fit_time", "score_time", "fit_times", "score_times")
 
 
 class Name(str):
-    """The name that replaces an object in a record that JSON cannot hold.
+    """The name that replaces an object in a record because JSON cannot represent it.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Name(str):
 
 
 def name_of(value):
-    """A name for an object, the same in every process: Name.
+    """Return a Name for an object, the same in every process.
 
     Examples
     --------
@@ -45,20 +45,20 @@ def name_of(value):
 
 
 def encoded(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """Return a value in a form that JSON can represent."""
     value = plain(value)
     if value is None or type(value) in (bool, int, str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"!float": repr(value)}
     if type(value) is list:
-        return [encoded(each) for each in value]
+        return [encoded(item) for item in value]
     if type(value) is tuple:
-        return {"!tuple": [encoded(each) for each in value]}
+        return {"!tuple": [encoded(item) for item in value]}
     if type(value) is dict:
         if all(type(key) is str and not key.startswith("!") for key in value):
-            return {key: encoded(each) for key, each in value.items()}
-        return {"!dict": [[encoded(key), encoded(each)] for key, each in value.items()]}
+            return {key: encoded(item) for key, item in value.items()}
+        return {"!dict": [[encoded(key), encoded(item)] for key, item in value.items()]}
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return {"!floats": encoded(value.tolist())}
     if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1:
@@ -66,26 +66,26 @@ def encoded(value: Any) -> Any:
         steps = np.diff(value, prepend=0).astype("<i8").tobytes()
         return {"!rows": base64.b64encode(zlib.compress(steps, 6)).decode()}
     if dataclasses.is_dataclass(value) and type(value) in RECORDS.values():
-        fields = {each.name: encoded(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        fields = {item.name: encoded(getattr(value, item.name)) for item in dataclasses.fields(value)}
         return {f"!{type(value).__name__}": fields}
     return {"!name": str(name_of(value))}
 
 
 def decoded(value):
-    """The value that `encoded` was given."""
+    """Return the value from the result of `encoded`."""
     if isinstance(value, list):
-        return [decoded(each) for each in value]
+        return [decoded(item) for item in value]
     if not isinstance(value, dict):
         return value
     tag, content = next(iter(value.items()), ("", None))
     if not tag.startswith("!"):
-        return {key: decoded(each) for key, each in value.items()}
+        return {key: decoded(item) for key, item in value.items()}
     if tag == "!float":
         return float(content)
     if tag == "!tuple":
         return tuple(map(decoded, content))
     if tag == "!dict":
-        return {decoded(key): decoded(each) for key, each in content}
+        return {decoded(key): decoded(item) for key, item in content}
     if tag == "!floats":
         return np.array(decoded(content), dtype=np.float64)
     if tag == "!rows":
@@ -93,7 +93,7 @@ def decoded(value):
         return np.cumsum(steps, dtype=np.int64)
     if tag == "!name":
         return Name(content)
-    return RECORDS[tag[1:]](**{key: decoded(each) for key, each in content.items()})
+    return RECORDS[tag[1:]](**{key: decoded(item) for key, item in content.items()})
 
 
 RECORDS: dict[str, type[Any]] = {}
@@ -102,7 +102,7 @@ T = TypeVar("T")
 
 @dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Make a class of records: a frozen dataclass that JSON can hold."""
+    """Turn a class into a frozen dataclass that JSON can represent."""
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)(cls)
     RECORDS[cls.__name__] = cls
     return cls
@@ -113,7 +113,7 @@ def to_text(value: Any) -> str:
 
 
 def from_text(text: str) -> Any:
-    """Return the record in a text, also of version 0.2, where `lockstep` and `path` hold the reason."""
+    """Return the record in a text, which in version 0.2 had the reasons as `lockstep` and `path`."""
     content = json.loads(text)
     for fields in content.values():
         for name in ("lockstep", "path"):
@@ -124,13 +124,13 @@ def from_text(text: str) -> Any:
 
 
 def timeless(value: Any) -> Any:
-    """An encoded record without its seconds."""
+    """Return an encoded record without its seconds."""
     if isinstance(value, list):
-        return [timeless(each) for each in value]
+        return [timeless(item) for item in value]
     if not isinstance(value, dict):
         return value
     fields = value.items()
     if next(iter(value), "") in ("!Fold", "!Table"):
         ((tag, content),) = fields
-        return {tag: {key: timeless(each) for key, each in content.items() if key not in TIMES}}
-    return {key: timeless(each) for key, each in fields}
+        return {tag: {key: timeless(item) for key, item in content.items() if key not in TIMES}}
+    return {key: timeless(item) for key, item in fields}

@@ -1,4 +1,4 @@
-"""Classifiers of a study, trained again: a study is a record, and keeps neither models nor data."""
+"""Refitting of a study's classifiers, because a study keeps neither models nor data."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Refits:
     study : Study
     estimator : classifier
     X, y, sample_weight, groups : samples
-        All of them those of the study.
+        The arguments of the study.
 
     Raises
     ------
     ValueError
-        If they are others.
+        If the arguments of the study were different.
     """
 
     def __init__(
@@ -40,22 +40,22 @@ class Refits:
         params = decoded(encoded(estimator.get_params(deep=False)))
         if name != study.estimator or params != study.params:
             raise ValueError(
-                f"estimator of Study must be that of the study, {study.estimator}{study.params}. "
-                f"Got {name}{params}."
+                f"estimator of Study must be the estimator of the study, "
+                f"{study.estimator}{study.params}. Got {name}{params}."
             )
         if data.digest != study.data:
             raise ValueError(
-                "X, y, sample_weight and groups of Study must be those of the study. Got others, or a "
-                "study of version 0.2, which recorded its data in another way."
+                "X, y, sample_weight and groups of Study must be the data of the study. Got different "
+                "data, or a study of version 0.2, which recorded its data in another way."
             )
         self._estimator = seeded_estimator(estimator, study.seed)
 
     def best(self) -> Any:
-        """The setting chosen most often, trained on all samples."""
+        """Return the classifier with the setting chosen most often, trained on all samples."""
         return self._fitted(self._study.best_params, np.arange(len(self._data.y)))
 
     def predictions(self) -> list[Any]:
-        """The predictions of each fold's classifier for its test set."""
+        """Return the predictions of each fold's classifier for its test set."""
         predicted = []
         for fold in self._study.folds:
             classifier = self._fitted(fold.best_params, fold.train)

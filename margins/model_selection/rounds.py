@@ -1,4 +1,4 @@
-"""Rounds of a search: which settings each of them trains, and on which rows."""
+"""Rounds of a search: the settings that each round trains, and the rows."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from margins.model_selection.study import Table
 Settings = list[dict[str, Any]]
 Splits = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
-# Of each class in the first round of a halving, at least.
+# Minimum number of rows of each class in the first round of a halving.
 MIN_ROWS = 10
 
 
@@ -23,16 +23,16 @@ class StageRounds:
     Parameters
     ----------
     stages : list of list of dict
-        The settings of each.
+        The settings of each stage.
     searches : list of list of (ndarray of int64, ndarray of int64)
-        The splits of each search, which are those of every round.
+        The splits of each search, which all rounds share.
 
     Attributes
     ----------
     n_settings : list of int
-        Of each round.
+        Number of settings in each round.
     splits : list of (ndarray of int64, ndarray of int64)
-        All that are trained on, those of one search after those of the other.
+        All splits that are trained on, search by search.
     """
 
     def __init__(self, stages: list[Settings], searches: list[Splits]) -> None:
@@ -41,15 +41,15 @@ class StageRounds:
         self.splits = _chained(searches)
 
     def searches(self, number: int) -> tuple[int, list[Splits]]:
-        """The position in `splits` of the first split of a round, and the splits of each search."""
+        """Return the position in `splits` of a round's first split, and the splits of each search."""
         return 0, self._searches
 
-    def grid(self, number: int, before: Table | None) -> Settings:
-        """All settings that a round may train, after the table of the round before: list of dict."""
-        fixed = {} if before is None else before.best_params
-        return [fixed | each for each in self._stages[number]]
+    def grid(self, number: int, previous: Table | None) -> Settings:
+        """Return all settings that a round may train, given the table of the previous round."""
+        fixed = {} if previous is None else previous.best_params
+        return [fixed | setting for setting in self._stages[number]]
 
-    settings = grid  # those that it trains
+    settings = grid  # the settings that it does train
 
 
 class HalvingRounds:
@@ -66,7 +66,7 @@ class HalvingRounds:
     Attributes
     ----------
     n_settings, splits
-        As those of `StageRounds`, but each round has splits of its own.
+        As in `StageRounds`, but each round has different splits.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class HalvingRounds:
         searches = self._rounds[number]
         return number * sum(map(len, searches)), searches
 
-    def grid(self, number: int, before: Table | None) -> Settings:
+    def grid(self, number: int, previous: Table | None) -> Settings:
         return self._grid
 
-    def settings(self, number: int, before: Table | None) -> Settings:
-        return self._grid if before is None else best_settings(before, self.n_settings[number])
+    def settings(self, number: int, previous: Table | None) -> Settings:
+        return self._grid if previous is None else best_settings(previous, self.n_settings[number])
 
 
 def rounds_of(
@@ -99,14 +99,14 @@ def rounds_of(
     y: NDArray[Any],
     seed: int,
 ) -> StageRounds | HalvingRounds:
-    """The rounds of what `param_grid` is."""
+    """Return the rounds for a `param_grid`."""
     if isinstance(param_grid, Halving):
         return HalvingRounds(stages[0], param_grid.factor, searches, y, seed)
     return StageRounds(stages, searches)
 
 
 def best_settings(table: Table, n_best: int) -> Settings:
-    """The settings with the best means, in the order of the table; of equals, the first: list of dict.
+    """Return the settings with the best means, in the order of the table; the first ones win ties.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def best_settings(table: Table, n_best: int) -> Settings:
 
 
 def _halved(n_settings: int, factor: int, smallest_class: int) -> list[int]:
-    """Numbers of settings, round by round."""
+    """Return the number of settings of each round."""
     numbers = [n_settings]
     while factor ** len(numbers) <= n_settings and smallest_class >= MIN_ROWS * factor ** len(numbers):
         numbers.append(-(-numbers[-1] // factor))
@@ -127,13 +127,13 @@ def _halved(n_settings: int, factor: int, smallest_class: int) -> list[int]:
 
 
 def _smallest_class(searches: list[Splits], y: NDArray[Any]) -> int:
-    """Rows of the smallest class of any training set."""
+    """Return the number of rows of the smallest class in any training set."""
     trains = (train for splits in searches for train, _ in splits)
     return min(int(np.unique(y[train], return_counts=True)[1].min()) for train in trains)
 
 
 def _drawn(rows: NDArray[np.int64], share: int, y: NDArray[Any], seed: int) -> NDArray[np.int64]:
-    """One row of `share`, in proportion to the classes and in the order of the rows."""
+    """Draw 1 / `share` of the rows, in proportion to the classes, and keep their order."""
     if share == 1:
         return rows
     positions = resample(

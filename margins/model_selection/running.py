@@ -1,4 +1,4 @@
-"""Running tasks: one flat list through joblib, each finished one on disk at once."""
+"""Execution of tasks: joblib runs one flat list, and each result is written to disk at once."""
 
 import itertools
 import sys
@@ -13,21 +13,21 @@ from joblib.parallel import get_active_backend
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 from margins.partitions.cluster import scattered
 
-# Arrays from this size on reach other processes by a memory map, not by a copy with each task.
+# Arrays from this size on reach other processes through a memory map, not as a copy with each task.
 MAPPED = "10K"
-# Times in a row that workers may be lost with no task finished in between.
+# Maximum number of losses of workers in a row, without any task finished in between.
 MAX_LOSSES = 3
-# Seconds after which tasks of a dask cluster that has no worker fail.
+# Seconds after which tasks fail on a dask cluster without workers.
 WITHOUT_WORKERS = 10
 
 
 def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
-    """Run all tasks that are not in the cache: list of Outcome, in the order of the tasks.
+    """Run all tasks that are not in the cache, and return a list of Outcome in the order of the tasks.
 
-    `keys` are those of the tasks in the cache, ``name_of(task)`` names one in messages, and the bar is
-    updated after each. FitFailed if a task fails; no further one is started, and those that run are
-    finished and cached. Or if workers (processes or machines) are lost several times and no task is
-    finished in between.
+    `keys` are the tasks' keys in the cache, ``name_of(task)`` is the name of a task in messages, and the
+    bar is updated after each task. Raise FitFailed if a task fails: no further task is started, and
+    running tasks are finished and cached. Raise it also if workers (processes or machines) are lost
+    several times without any task finished in between.
     """
     study = _Run(tasks, shared, n_jobs, bar, cache, keys)
     study.enter_known()
@@ -41,8 +41,8 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
         if n_losses == MAX_LOSSES:
             task = tasks[waiting[0]]
             raise FitFailed(
-                f"{name_of(task)} with {task.settings[0]!r}, or a task that ran beside it, failed: "
-                f"{n_losses} times in a row the workers were lost before any task was finished"
+                f"{name_of(task)} with {task.settings[0]!r}, or a task that ran at the same time, "
+                f"failed: workers were lost {n_losses} times in a row before any task was finished"
             ) from loss
     return study.outcomes
 
@@ -64,19 +64,19 @@ class _Run:
         self.failed = []
 
     def waiting(self):
-        """Numbers of the tasks that are not finished: list of int."""
+        """Return the numbers of the tasks that are not finished: list of int."""
         return [number for number, outcome in enumerate(self.outcomes) if outcome is None]
 
     def enter_known(self):
-        """Take from the cache what is there."""
+        """Enter the outcomes that are in the cache."""
         for number in self.waiting():
             outcome = self._known(number)
             if outcome is not None:
                 self._enter(number, outcome)
 
     def attempt(self, waiting):
-        """Run tasks until one has failed or workers are lost: the error of that loss, or None."""
-        if self._cache:  # two processes that share a study then seldom run the same task
+        """Run tasks until one fails or workers are lost; return the error of a loss, or None."""
+        if self._cache:  # so that two processes that share a study seldom run the same task
             np.random.default_rng().shuffle(waiting)
         done_by_others = deque()
         loss = None
@@ -85,7 +85,7 @@ class _Run:
                 self._shared, self._jobs(waiting, done_by_others), self._n_jobs
             ):
                 if isinstance(outcome, Failure):
-                    self.failed.append((number, outcome))  # those that run are finished and kept
+                    self.failed.append((number, outcome))  # running tasks are still finished and kept
                     continue
                 if self._cache:
                     self._cache.put(self._keys[number], outcome)
@@ -102,15 +102,15 @@ class _Run:
         for number in waiting:
             if self.failed:
                 return
-            outcome = self._known(number)  # meanwhile, by another process
+            outcome = self._known(number)  # another process may have finished it
             if outcome is None:
                 yield number, self._tasks[number]
             else:
                 done_by_others.append((number, outcome))
 
     def _known(self, number):
-        found = self._cache.get(self._keys[number]) if self._cache else None
-        return None if found is None else Outcome(*found)
+        fields = self._cache.get(self._keys[number]) if self._cache else None
+        return None if fields is None else Outcome(*fields)
 
     def _enter(self, number, outcome):
         self.outcomes[number] = outcome
@@ -118,7 +118,7 @@ class _Run:
 
 
 def _results(shared, jobs, n_jobs):
-    """Run jobs, (number, Task) each: (number, Outcome or Failure), as they are finished."""
+    """Run jobs, pairs (number, Task), and yield (number, Outcome or Failure) as they are finished."""
     backend, _ = get_active_backend()
     if hasattr(backend, "client"):
         with backend.retrieval_context():
@@ -132,7 +132,7 @@ def _results(shared, jobs, n_jobs):
 
 
 def _results_of_dask(shared, jobs, client, options):
-    """As `_results`, by a client of dask: joblib's own loop waits for ever if all workers are lost."""
+    """Do the same as `_results` with a dask client; joblib's loop would hang if all workers are lost."""
     from distributed import KilledWorker, wait
 
     jobs = iter(jobs)
@@ -159,40 +159,40 @@ def _results_of_dask(shared, jobs, client, options):
                 future = done.pop()
                 number = numbers.pop(future.key)
                 try:
-                    found = future.result()
-                except KilledWorker as error:  # this task, several times
-                    found = number, Failure(None, repr(error), traceback.format_exc())
-                del future  # while it is known here, it is run again if its worker is lost
-                yield found
+                    result = future.result()
+                except KilledWorker as error:  # workers were lost several times during this task
+                    result = number, Failure(None, repr(error), traceback.format_exc())
+                del future  # dask would run it again if its worker is lost later
+                yield result
             pending |= set(submitted(n_done))
-    except OSError as error:  # dask's, of connections that are lost and of workers that are not there
+    except OSError as error:  # dask raises it for lost connections and missing workers
         raise CancelledError(f"workers of dask: {error!r}") from error
 
 
 def _is_loss(error):
-    """True if processes or machines that ran tasks are lost, as joblib's backends and dask report it."""
+    """Return True for the errors by which joblib and dask report lost processes or machines."""
     return isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _error(failure, name):
-    which = "" if failure.setting is None else f" with {failure.setting!r}"
-    error = FitFailed(f"{name}{which} failed: {failure.error}")
+    setting_suffix = "" if failure.setting is None else f" with {failure.setting!r}"
+    error = FitFailed(f"{name}{setting_suffix} failed: {failure.error}")
     error.add_note(failure.trace)
     return error
 
 
 class Bar:
-    """A progress bar over all fits; `shown` None: if there is a terminal and tqdm is installed."""
+    """A progress bar over all fits; None: show it if there is a terminal and tqdm is installed."""
 
-    def __init__(self, total, shown):
+    def __init__(self, total, is_shown):
         self._bar = None
-        if shown is None:
-            shown = sys.stderr is not None and sys.stderr.isatty()
+        if is_shown is None:
+            is_shown = sys.stderr is not None and sys.stderr.isatty()
             try:
                 import tqdm
             except ImportError:
-                shown = False
-        if shown:
+                is_shown = False
+        if is_shown:
             import tqdm
 
             self._bar = tqdm.tqdm(total=total, unit="fit", smoothing=0)

@@ -1,4 +1,4 @@
-"""Scores of classifiers: by scikit-learn's scorers; accuracy is computed for all settings at once."""
+"""Scores of classifiers by scikit-learn's scorers; accuracy is computed for all settings at once."""
 
 import contextlib
 import warnings
@@ -9,7 +9,7 @@ from sklearn.metrics import check_scoring, get_scorer, make_scorer
 
 from margins.training.schemes import labels_of_scores
 
-NAMELESS = "score"  # the metric that a callable without a name stands for
+NAMELESS = "score"  # the name of a metric that is a callable without a name
 
 
 class Scoring:
@@ -18,9 +18,9 @@ class Scoring:
     Parameters
     ----------
     scoring : str, callable, list of str, or dict of str or callable
-        As scikit-learn's; a callable is called with estimator, X, y.
+        As in scikit-learn; a callable is called with estimator, X, y.
     refit : str or None
-        The metric that decides; None if there is only one.
+        The metric that decides; None if there is only one metric.
     caller : str
 
     Attributes
@@ -31,14 +31,14 @@ class Scoring:
     Raises
     ------
     TypeError, ValueError
-        If a metric is unknown, or none decides.
+        If a metric is unknown, or if `refit` does not say which one decides.
     """
 
     def __init__(self, scoring, refit, caller):
         if isinstance(scoring, str) or callable(scoring):
             name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", NAMELESS)
             scoring = {name: scoring}
-        elif isinstance(scoring, list | tuple | set) and all(isinstance(each, str) for each in scoring):
+        elif isinstance(scoring, list | tuple | set) and all(isinstance(name, str) for name in scoring):
             scoring = {name: name for name in scoring}
         if (
             not isinstance(scoring, dict)
@@ -49,7 +49,7 @@ class Scoring:
                 f"scoring of {caller} must be a name, a callable, a list of names, or a dict of them. "
                 f"Got {scoring!r}."
             )
-        self._given = scoring
+        self._scoring = scoring
         self.metrics = {name: _scorer(scorer, caller) for name, scorer in scoring.items()}
         self.names = tuple(scoring)
         self.refit = self.names[0] if refit is None and len(scoring) == 1 else refit
@@ -58,17 +58,16 @@ class Scoring:
                 f"refit of {caller} must name the metric that decides, one of "
                 f"{', '.join(map(repr, self.names))}. Got {refit!r}."
             )
-        # scikit-learn's accuracy takes longer than a short fit: it is computed here instead.
+        # Computed here, because scikit-learn's accuracy takes longer than a short fit.
         self._accuracies = [name for name in self.names if scoring[name] == "accuracy"]
         others = {name: self.metrics[name] for name in self.names if name not in self._accuracies}
         self._others = check_scoring(scoring=others) if others else None
 
     def check(self, estimator, y, caller):
-        """Raise ValueError, before any fit, if a metric of scikit-learn cannot score a classifier
-        without probabilities, or labels such as y.
+        """Raise ValueError, before any fit, if a metric cannot score such a classifier or such labels.
 
-        The metrics are computed of a few labels that are all predicted. Of a metric made by a user, only
-        the methods that it calls are checked.
+        The classifier has no probabilities. Metrics of scikit-learn are computed for a few labels that
+        are all predicted correctly; for a user's metric, only the methods that it calls are checked.
 
         Parameters
         ----------
@@ -77,14 +76,14 @@ class Scoring:
         caller : str
         """
         classes = np.unique(y)
-        n_classes, classes = len(classes), classes[:3]  # metrics serve two, or any number
+        n_classes, classes = len(classes), classes[:3]  # metrics are for two classes, or any number
         codes = np.repeat(np.arange(len(classes)), 2)
         scores = 2.0 * codes - 1 if len(classes) == 2 else np.eye(len(classes))[codes]
         for name, scorer in self.metrics.items():
             if name in self._accuracies or not isinstance(scorer, SCORER):
                 continue
-            kind = Decided if isinstance(self._given[name], str) else _Asked
-            # Errors name the class.
+            kind = Decided if isinstance(self._scoring[name], str) else _Asked
+            # With the name of the estimator's class, which errors show.
             predicted = type(type(estimator).__name__, (kind,), {})(scores, classes)
             try:
                 with warnings.catch_warnings(), contextlib.suppress(_HasMethod):
@@ -93,35 +92,35 @@ class Scoring:
             except (AttributeError, ValueError) as error:
                 raise ValueError(
                     f"scoring of {caller} must be a metric of predicted labels or of scores of "
-                    f"decision_function, for {n_classes} classes. Got {self._given[name]!r}: {error}"
+                    f"decision_function, for {n_classes} classes. Got {self._scoring[name]!r}: {error}"
                 ) from error
 
     @property
     def reason_against_lockstep(self):
-        """None if scores are enough for every metric, else the reason."""
+        """None if every metric needs only scores, otherwise the reason as a str."""
         for name, scorer in self.metrics.items():
             if not isinstance(scorer, SCORER):
-                return f"the metric {name!r} may need more of a classifier than its scores"
+                return f"the metric {name!r} may need more than the scores of a classifier"
         return None
 
     def of(self, classifier, X, y):
-        """The scores of a fitted classifier: dict of float."""
+        """Return the scores of a fitted classifier: dict of float."""
         scores = dict.fromkeys(self.names)
         if self._accuracies:
             accuracy = float(np.mean(classifier.predict(X) == y))
             scores |= dict.fromkeys(self._accuracies, accuracy)
         if self._others is not None:
-            found = self._others(classifier, X, y)
-            scores |= {name: float(value) for name, value in found.items()}
+            values = self._others(classifier, X, y)
+            scores |= {name: float(value) for name, value in values.items()}
         return scores
 
     def of_all(self, trained, X, y):
-        """The scores of models trained in lockstep: list of dict of float."""
+        """Return the scores of models trained in lockstep: list of dict of float."""
         if self._others is None:
-            labels = labels_of_scores(np.stack([each.scores for each in trained]), trained[0].classes)
+            labels = labels_of_scores(np.stack([model.scores for model in trained]), trained[0].classes)
             accuracies = np.mean(labels == y, axis=1)
             return [dict.fromkeys(self.names, float(accuracy)) for accuracy in accuracies]
-        return [self.of(Decided(each.scores, each.classes), X, y) for each in trained]
+        return [self.of(Decided(model.scores, model.classes), X, y) for model in trained]
 
 
 def _scorer(scorer, caller):
@@ -130,7 +129,7 @@ def _scorer(scorer, caller):
             return get_scorer(scorer)
         except ValueError as error:
             raise ValueError(
-                f"scoring of {caller} must be what sklearn.metrics.get_scorer_names() lists. "
+                f"scoring of {caller} must be a name in sklearn.metrics.get_scorer_names(). "
                 f"Got {scorer!r}."
             ) from error
     if not callable(scorer):
@@ -142,15 +141,15 @@ SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
 
 
 class Decided(ClassifierMixin, BaseEstimator):
-    """A classifier with given scores, for scikit-learn's scorers.
+    """A classifier with fixed scores, for scikit-learn's scorers.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
-        Of the samples to be scored.
+        Scores of the samples to test.
     classes : ndarray, shape (n_classes,)
     labels : ndarray, shape (n_samples,), optional
-        What is predicted, if not the class of the largest score.
+        Predictions. Default: the class of the largest score.
     """
 
     def __init__(self, scores, classes, labels=None):
@@ -170,7 +169,7 @@ class Decided(ClassifierMixin, BaseEstimator):
 
 
 class _HasMethod(Exception):
-    """A scorer has called a method that a classifier has."""
+    """Raised when a scorer calls a method that the classifier has."""
 
 
 class _Asked(Decided):

@@ -1,4 +1,4 @@
-"""The two protocols: parameter search and double cross-validation."""
+"""The two protocols of studies: parameter search and double cross-validation."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -17,45 +17,45 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SEARCHED = """
 estimator : classifier
-    Any with scikit-learn's interface. It is cloned, never changed.
+    Any classifier with scikit-learn's interface. It is cloned, never changed.
 param_grid : dict, list of dict, ParameterSampler, Stages or Halving
-    As scikit-learn's `ParameterGrid`, or a grid for each stage: `Stages`. Or a `ParameterSampler`,
-    for a random search: its settings are drawn once, for all folds. Or `Halving` of either, for
-    successive halving.
+    An argument of scikit-learn's `ParameterGrid`; `Stages` with a grid for each stage; a
+    `ParameterSampler` for a random search, whose settings are drawn once for all folds; or `Halving`
+    of a grid or sampler, for successive halving.
 X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
 y : array-like, shape (n_samples,)
 """
 
 COMMON = """
 scoring : str, callable, list of str, or dict, default="accuracy"
-    As scikit-learn's: a name, a callable (estimator, X, y) -> float, or several metrics.
+    As in scikit-learn: a name, a callable (estimator, X, y) -> float, or several metrics.
 refit : str, optional
-    Of several metrics, the one that decides.
+    The metric that decides, if there are several.
 groups : array-like, shape (n_samples,), optional
     For the splitters: samples of one group stay together.
 sample_weight : array-like of float, shape (n_samples,), optional
     For fits; test scores are not weighted.
 n_jobs : int, optional
-    Tasks at a time, as joblib counts. The backend is joblib's: threads, unless
-    `joblib.parallel_config` says otherwise. Within a task the estimator's own `n_jobs` is 1. Results
-    depend neither on `n_jobs` nor on the backend.
+    Number of tasks to run in parallel, counted as in joblib. The backend is joblib's: threads, unless
+    `joblib.parallel_config` sets another. Within a task the estimator's `n_jobs` is 1. Results depend
+    neither on `n_jobs` nor on the backend.
 cache : path-like, optional
-    A folder where every finished task is stored. An interrupted study that is run again repeats no
-    finished task, and its result is the same (seconds of finished tasks included). Several processes
-    may share the folder. A task is found again if everything that decides its result is the same:
+    Folder that stores every finished task. If you run an interrupted study again, it repeats no
+    finished task and has the same result (including the seconds of finished tasks). Several processes
+    may share the folder. A stored task is used if everything that decides its result is the same:
     data, rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of
     Python and of all installed packages; the files of this library and of all local modules that are
-    loaded. Your functions and classes count with their code and all variables that they read, also
-    those of `__main__` and of a notebook. If in doubt, a task is computed again. A value that pickle
-    cannot identify, such as a lock, raises a TypeError. The cache does not notice edits of
-    installed packages, of files that code reads, of environment variables, or of local modules while
-    worker processes run a study. If results cannot be written (a full disk), they are not kept, and a
+    loaded. For your functions and classes, even in `__main__` or a notebook, the code and all variables
+    that it reads must be the same. If in doubt, a task is computed again. A value that pickle cannot
+    identify, such as a lock, raises a TypeError. The cache does not notice changes to installed
+    packages, to files that code reads, to environment variables, or to local modules while worker
+    processes run a study. If results cannot be written (say, to a full disk), they are not kept, and a
     RuntimeWarning states why.
 random_state : int, RandomState or None, default=None
-    One seed: of folds that `cv` does not fix, of splitters and estimators whose `random_state` is
-    None. None: another one each time; with a cache, the one that the same study drew there first.
+    Seed of folds that `cv` does not fix, and of splitters and estimators whose `random_state` is None.
+    None: a new seed; with a cache, the seed that the same study drew first.
 progress : bool, optional
-    A progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.
+    Show a progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.
 """
 
 RAISES = """
@@ -66,14 +66,14 @@ TypeError, ValueError
 RuntimeError
     With a cache, if a file of this library was changed after this process started; before any work.
 FitFailed
-    If a fit or a score raises an exception; the message names it. With a cache, all finished
-    tasks are kept. Tasks of workers that were killed are run again, unless workers are lost three
-    times in a row before any task is finished.
+    If a fit or a score raises an exception, which the message names; a cache keeps all finished tasks.
+    Tasks of killed workers are run again; FitFailed is raised if workers are lost three times in a row
+    before any task is finished.
 """
 
 
 def _documented(function: F) -> F:
-    """Fill in what both protocols have in common."""
+    """Fill in the parts of the docstring that both protocols share."""
     if function.__doc__:  # none with python -OO
         indent = "\n    "
         text = function.__doc__
@@ -102,8 +102,8 @@ def parameter_search(
 ) -> Study:
     """Cross-validate every setting of a grid, and report the best.
 
-    The best score is selected after the fact, so it is biased upwards; an unbiased one needs
-    `double_cross_validation`. Of equal means the first setting in the order of the grid is taken.
+    The best score is selected after the fact, so it is biased upwards; an unbiased score needs
+    `double_cross_validation`. Among equal means, the first setting in the order of the grid is chosen.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def parameter_search(
     Returns
     -------
     Study
-        `tables` holds one table for each stage or round, `folds` the results of the best setting.
+        `tables` has one table for each stage or round, `folds` has the results of the best setting.
 
     {raises}
 
@@ -173,9 +173,9 @@ def double_cross_validation(
 ) -> Study:
     """Test a classifier together with the search for its parameters.
 
-    For each outer fold, the grid is searched by a cross-validation of the outer training set alone;
-    then the best setting is trained on the whole outer training set, and tested on the outer test set.
-    Of equal means the first setting in the order of the grid is taken.
+    For each outer fold, a cross-validation of the outer training set alone searches the grid; then the
+    best setting is trained on the whole outer training set, and tested on the outer test set. Among
+    equal means, the first setting in the order of the grid is chosen.
 
     Parameters
     ----------
@@ -183,13 +183,13 @@ def double_cross_validation(
     outer : int, splitter, or iterable of (train, test), default=10
         An integer: `StratifiedKFold`, with groups `StratifiedGroupKFold`, shuffled by `random_state`.
     inner : int or splitter, default=10
-        Likewise, of each outer training set.
+        Likewise, for each outer training set.
     {common}
 
     Returns
     -------
     Study
-        `folds` holds the outer folds, `tables` one table for each of them and each stage or round.
+        `folds` has the outer folds, `tables` has one table for each outer fold and each stage or round.
 
     {raises}
 
@@ -211,8 +211,8 @@ def double_cross_validation(
     """
     if isinstance(inner, str) or not (hasattr(inner, "split") or isinstance(inner, Integral)):
         raise TypeError(
-            "inner of double_cross_validation must be an integer or a splitter: the rows that it splits "
-            f"are those of an outer training set. Got {inner!r}."
+            "inner of double_cross_validation must be an integer or a splitter, because it splits the "
+            f"rows of every outer training set. Got {inner!r}."
         )
     return Engine(
         "double_cross_validation",

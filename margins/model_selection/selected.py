@@ -1,4 +1,4 @@
-"""What a selection of C leaves on its classifier: the attributes of folds, and those of the last fit."""
+"""Fitted attributes of a selection of C: the results of folds, and of the final fit."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from margins.model_selection.leave_one_out import LeaveOneOut
 
 
 class Selection:
-    """What a selection leaves; in a class of its own, whose annotations are no parameters."""
+    """Fitted attributes of a selection, in a separate class, so that they are not parameters."""
 
     C_: float
     Cs_: NDArray[np.float64]
@@ -26,7 +26,7 @@ class Selection:
     def _leave(
         self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
     ) -> None:
-        """Replace the attributes of the last fit by those that no selection decides."""
+        """Replace the last fit's attributes by the attributes that do not depend on the selected C."""
         self._forget()
         self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
         vars(self).pop("feature_names_in_", None)
@@ -36,14 +36,14 @@ class Selection:
     def _select(
         self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]], smallest: bool = False
     ) -> int:
-        """Set the attributes about folds, and the C selected: its index.
+        """Set the attributes of folds and the selected C, and return its index.
 
-        Of equal scores the first one, as GridSearchCV, or that of the smallest C.
+        Among equal scores, select the first, as GridSearchCV does, or the smallest C.
         """
         self.scores_, self.fold_fits_ = scores, fits
-        of_folds = unproven_of_folds(display_name(self), fits, self.Cs_)
-        if of_folds:
-            warn_of(of_folds, 2)
+        unproven = unproven_of_folds(display_name(self), fits, self.Cs_)
+        if unproven:
+            warn_of(unproven, 2)
         means = self.scores_.mean(axis=0)
         if np.isnan(means).all():
             raise ValueError(f"scoring of {Caller(self, 'fit')} must give numbers. Got nan for every C.")
@@ -53,7 +53,7 @@ class Selection:
         return best
 
     def _forget(self) -> None:
-        """Delete the attributes of the last fit that this one may not set."""
+        """Delete the attributes of the last fit that this fit may not set."""
         for name in [*getattr(self, "_adopted", ()), "estimator_", "leave_one_out_", "_calibrated"]:
             vars(self).pop(name, None)
         self._adopted = ()

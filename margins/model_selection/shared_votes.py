@@ -1,4 +1,4 @@
-"""The votes of many voted perceptrons on one test set, which is multiplied once for all of them."""
+"""Votes of many voted perceptrons on one test set, which share the inner products with it."""
 
 from itertools import chain
 
@@ -9,15 +9,15 @@ from margins.kernels import LINEAR
 
 
 def votes_of_all(fits, samples, X_test):
-    """Votes of several fits to the same samples: list of ndarray of float64, shape (n_test, n_problems).
+    """Return the votes of fits to the same samples: list of ndarray, shape (n_test, n_problems).
 
-    Those of each fit are what its estimator counts, but for the rounding of inner products, which does
-    not differ if samples are sparse.
+    They equal the votes that each estimator counts, except for the rounding of inner products of dense
+    samples.
 
     Parameters
     ----------
     fits : list of list
-        For each fit its binary problems, with the attributes of `margins.solvers.driver.Run`.
+        For each fit, its binary problems, with the attributes of `margins.solvers.driver.Run`.
     samples : margins.data.samples.Samples
         The training set.
     X_test : ndarray or CSR matrix of float64, shape (n_test, n_features)
@@ -25,22 +25,22 @@ def votes_of_all(fits, samples, X_test):
     runs = list(chain.from_iterable(fits))
     if not runs:
         return []
-    places = np.full(len(samples.codes), -1, dtype=np.int32)  # of the samples in `support`
+    position_in_support = np.full(len(samples.codes), -1, dtype=np.int32)
     for run in runs:
-        places[run.averaging.mistakes] = 0
-    support = np.flatnonzero(places == 0)
-    places[support] = np.arange(len(support))
+        position_in_support[run.averaging.mistakes] = 0
+    support = np.flatnonzero(position_in_support == 0)
+    position_in_support[support] = np.arange(len(support))
     weight = runs[0].data.weights[support]
     labels = {
         code: np.where(samples.codes[support] == code, weight, -weight)
         for code in {run.model.parameters.code for run in runs}
     }
-    lists = [[_list_of(run, places, labels) for run in problems] for problems in fits]
+    lists = [[_list_of(run, position_in_support, labels) for run in problems] for problems in fits]
     return count_in_blocks(LINEAR, X_test, samples.X[support], support, lists)
 
 
-def _list_of(run, places, labels):
-    """The arguments of `count_votes` after the products."""
+def _list_of(run, position_in_support, labels):
+    """Return the arguments of `count_votes` after the products."""
     parameters, averaging = run.model.parameters, run.averaging
-    mistakes = places[averaging.mistakes]
+    mistakes = position_in_support[averaging.mistakes]
     return mistakes, labels[parameters.code], averaging.votes, parameters.theta, parameters.sqrho

@@ -1,4 +1,4 @@
-"""The results of a study, and the statistics that tables of papers report."""
+"""Results of a study, and the statistics that papers report in tables."""
 
 from typing import Any, Literal, Self
 
@@ -22,7 +22,7 @@ from margins.model_selection.tables import frame, latex, markdown, rows_of, summ
 
 @record
 class Fold:
-    """A fold: trained with the chosen parameters, tested once.
+    """A fold that is trained with the chosen parameters and tested once.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Fold:
     best_params : dict
         The chosen setting.
     scores : dict of float
-        On the test set, by metric.
+        Scores on the test set, by metric.
     fit_time, score_time : float
         Seconds.
 
@@ -62,22 +62,22 @@ class Fold:
 
 @record
 class Table:
-    """A search: every setting of a stage, or of a round, on every fold of a cross-validation.
+    """A search: every setting of a stage or a round, on every fold of a cross-validation.
 
     Attributes
     ----------
     outer : int or None
-        The outer fold whose training set was searched; None: all the data were.
+        The outer fold whose training set was searched; None: all data were searched.
     stage : int
-        Of `Stages`, or the round of `Halving`; from 0.
+        Stage of `Stages`, or round of `Halving`, from 0.
     settings : list of dict
-        In the order of the grid, with what earlier stages have fixed.
+        Settings in the order of the grid, including the parameters fixed by earlier stages.
     splits : list of (ndarray of int64, ndarray of int64)
         Rows of X that were trained and tested on.
     scores : dict of ndarray of float64, shape (n_settings, n_folds)
-        By metric.
+        Scores by metric.
     fit_times, score_times : ndarray of float64, shape (n_settings, n_folds)
-        Seconds. Of models trained in one pass, each has an equal share.
+        Seconds, divided equally among models trained in one pass.
     refit : str
         The metric that decides.
 
@@ -108,12 +108,12 @@ class Table:
     refit: str
 
     def mean_scores(self, metric: str | None = None) -> NDArray[np.float64]:
-        """Means over the folds, by default of the deciding metric: ndarray, shape (n_settings,)."""
+        """Return means over the folds, by default of the deciding metric: shape (n_settings,)."""
         return np.array([mean(row) for row in self.scores[metric or self.refit].tolist()])
 
     @property
     def best_index(self) -> int:
-        """The setting of the best mean; of equals, the first. A mean that is nan is the worst."""
+        """Index of the setting with the best mean, the first among ties; nan is the worst mean."""
         means = self.mean_scores()
         return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
 
@@ -136,27 +136,27 @@ class Table:
 class Study:
     """The results of `parameter_search` or `double_cross_validation`.
 
-    Two studies are equal if all is equal but the seconds.
+    Two studies are equal if they are equal except for the seconds.
 
     Attributes
     ----------
     protocol : str
         "parameter search" or "double cross-validation".
     estimator : str
-        The class of the classifier.
+        Class of the classifier.
     params : dict
         Its parameters, before any setting.
     folds : list of Fold
-        Of a parameter search: those of the best setting, selected after the fact, so their scores
-        are biased upwards. Of a double cross-validation: the outer folds.
+        For a parameter search, the folds of the best setting, selected after the fact, so their scores
+        are biased upwards. For a double cross-validation, the outer folds.
     tables : list of Table
-        The searches: one for each outer fold (if any) and stage or round.
+        One search for each outer fold (if any) and stage or round.
     refit : str
         The metric that decides.
     seed : int
-        Of the folds, and of the classifier if its `random_state` was None.
+        Seed of the folds, and of the classifier if its `random_state` was None.
     lockstep_reason, path_reason : str or None
-        Why `lockstep` or `path` is False; None: it is True.
+        The reason why `lockstep` or `path` is False; None if it is True.
     data : str
         Hash of X, y, weights and groups.
     versions : dict of str
@@ -197,16 +197,16 @@ class Study:
 
     @property
     def path(self) -> bool:
-        """True if the fits of each search were made along C, as `margins.svm_path` makes them."""
+        """True if each search was fitted along C, as in `margins.svm_path`."""
         return self.path_reason is None
 
     @property
     def metrics(self) -> list[str]:
-        """Names of the metrics, the deciding one first: list of str."""
+        """Names of the metrics, the deciding metric first: list of str."""
         return sorted(self.folds[0].scores, key=lambda name: name != self.refit)
 
     def scores(self, metric: str | None = None) -> NDArray[np.float64]:
-        """Scores of the folds, of the deciding metric if none is named: ndarray, shape (n_folds,)."""
+        """Return scores of the folds, by default of the deciding metric: ndarray, shape (n_folds,)."""
         name = metric or self.refit
         if name not in self.metrics:
             raise ValueError(
@@ -215,14 +215,14 @@ class Study:
         return np.array([fold.scores[name] for fold in self.folds])
 
     def mean(self, metric: str | None = None) -> float:
-        """The mean score over the folds: float."""
+        """Return the mean score over the folds."""
         return mean(self.scores(metric).tolist())
 
     def interval(self, metric: str | None = None, confidence: float = CONFIDENCE) -> ConfidenceInterval:
-        """The T interval of the mean, the papers': ConfidenceInterval; see `t_interval`.
+        """Return the T interval of the mean, as used in the papers; see `t_interval`.
 
-        Of a metric between 0 and 1, such as the accuracy, the part within these. Training sets of a
-        cross-validation overlap, so that it is too narrow: see `corrected_interval`.
+        It is cut off at 0 and 1 for a metric between these, such as the accuracy. It is too narrow,
+        because training sets of a cross-validation overlap; see `corrected_interval`.
         """
         interval = t_interval(self.scores(metric).tolist(), confidence)
         return within_range(interval, metric or self.refit)
@@ -230,21 +230,21 @@ class Study:
     def corrected_interval(
         self, metric: str | None = None, confidence: float = CONFIDENCE
     ) -> ConfidenceInterval:
-        """Nadeau and Bengio's interval of the mean: ConfidenceInterval; see `corrected_interval`.
+        """Return Nadeau and Bengio's interval of the mean; see `corrected_interval`.
 
-        Of a metric between 0 and 1, such as the accuracy, the part within these.
+        It is cut off at 0 and 1 for a metric between these, such as the accuracy.
         """
         interval = corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
         return within_range(interval, metric or self.refit)
 
     @property
     def sizes(self) -> tuple[list[int], list[int]]:
-        """Sizes of the training and of the test sets: list of int, list of int."""
+        """Sizes of the training sets and of the test sets: list of int, list of int."""
         return [len(fold.train) for fold in self.folds], [len(fold.test) for fold in self.folds]
 
     @property
     def selection_frequencies(self) -> list[tuple[dict[str, Any], float]]:
-        """Settings and the share of the folds that chose each, the most frequent first.
+        """Settings, and the share of the folds that chose each of them, the most frequent first.
 
         Returns
         -------
@@ -258,16 +258,16 @@ class Study:
                     break
             else:
                 counts.append((fold.best_params, [1]))
-        counts.sort(key=lambda count: -count[1][0])  # of equals, what an earlier fold chose
+        counts.sort(key=lambda count: -count[1][0])  # ties stay in the order of the folds
         return [(setting, count / len(self.folds)) for setting, (count,) in counts]
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """The setting chosen most often: dict."""
+        """Setting chosen most often: dict."""
         return self.selection_frequencies[0][0]
 
     def to_frame(self, rows: Literal["folds", "settings", "fits"] = "folds") -> Any:
-        """A data frame; needs pandas.
+        """Return the results as a data frame; needs pandas.
 
         Parameters
         ----------
@@ -289,11 +289,11 @@ class Study:
         return frame(rows_of(self, rows))
 
     def to_latex(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """The rows of `to_frame` in LaTeX, escaped: str; ``**options``: pandas' `to_latex`."""
+        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
         return latex(rows_of(self, rows), options)
 
     def to_markdown(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """The rows of `to_frame` in Markdown, escaped: str; ``**options``: pandas' `to_markdown`."""
+        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
         return markdown(rows_of(self, rows), options)
 
     def best_estimator(
@@ -305,13 +305,13 @@ class Study:
         *,
         groups: ArrayLike | None = None,
     ) -> Any:
-        """The classifier with the setting chosen most often, trained on all samples.
+        """Train a classifier with the setting chosen most often on all samples, and return it.
 
         Parameters
         ----------
         estimator, X, y, sample_weight, groups
-            Those of the study, which is a record and keeps none of them. (Groups only show that the
-            data are the same.)
+            The arguments of the study, which does not keep them. (Groups only show that the data are
+            the same.)
 
         Returns
         -------
@@ -321,7 +321,7 @@ class Study:
         Raises
         ------
         ValueError
-            If they are not those of the study.
+            If the arguments of the study were different.
         """
         return Refits(self, estimator, X, y, sample_weight, groups).best()
 
@@ -334,14 +334,14 @@ class Study:
         *,
         groups: ArrayLike | None = None,
     ) -> list[NDArray[Any]]:
-        """What the classifier of each fold predicts for its test set.
+        """Return the predictions of each fold's classifier for its test set.
 
-        The classifiers are trained again, with the seed of the study, so that they are the same.
+        The classifiers are trained again with the seed of the study, so they are the same.
 
         Parameters
         ----------
         estimator, X, y, sample_weight, groups
-            Those of the study.
+            The arguments of the study.
 
         Returns
         -------
@@ -351,22 +351,22 @@ class Study:
         Raises
         ------
         ValueError
-            If they are not those of the study.
+            If the arguments of the study were different.
         """
         return Refits(self, estimator, X, y, sample_weight, groups).predictions()
 
     def to_json(self) -> str:
-        """The study as text: str. JSON keeps plain parameters, and of others the name."""
+        """Return the study as JSON, with plain parameters as they are and names of other objects."""
         return to_text(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The study that `to_json` wrote, equal to it, with the same seconds.
+        """Return the study that `to_json` wrote, equal to the original, with the same seconds.
 
         Raises
         ------
         ValueError
-            If the text is no study.
+            If the text is not a study.
         """
         message = "text of Study.from_json must come from Study.to_json. Got something else."
         try:
@@ -378,7 +378,7 @@ class Study:
         return study
 
     def summary(self) -> str:
-        """A readable table: str."""
+        """Return a readable table."""
         return summary(self)
 
     def __eq__(self, other: object) -> bool:

@@ -1,7 +1,7 @@
-"""Fits of a search that differ in C alone, along the path: each from where the one before has ended.
+"""Fits of a search that differ only in C, each started from the previous fit.
 
-Every fit is proven to the accuracy of its own problem, as a fit that begins at zero is, so that scores
-are those of such fits up to `eps`.
+Every fit is proven to the accuracy of its problem, like a fit that starts at zero, so the scores of both
+agree up to `eps`.
 """
 
 import math
@@ -18,19 +18,19 @@ from margins.model_selection.lockstep import Trained, reason_for_single_fits
 from margins.training.along_c import paths_of
 from margins.training.fit import model_of
 
-# Types of values that are compared by value; others must be one object.
+# Types that are compared by value; other values must be the same object.
 PLAIN = (bool, int, float, str)
 
 
 def reason_against(estimator, searches):
-    """Why the fits of searches are not made along C.
+    """Return the reason why the fits of searches are not made along C.
 
     Parameters
     ----------
     estimator : classifier
-        Of any library.
+        From any library.
     searches : list of list of dict
-        For each search its settings, parameters of `estimator` to be set.
+        For each search, the settings of `estimator`.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def reason_against(estimator, searches):
 
 def _reason_against(estimator, settings):
     if len(settings) < 2:
-        return "there is one setting"
+        return "there is only one setting"
     params = estimator.get_params(deep=False)
     for setting in settings:
         if "C" not in setting:
@@ -70,8 +70,9 @@ def _reason_against(estimator, settings):
     return reason_for_single_fits(params)
 
 
-def _is_same(one, other):
-    return one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
+def _is_same(first, second):
+    is_plain = isinstance(first, PLAIN) and type(first) is type(second)
+    return first is second or (is_plain and first == second)
 
 
 def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
@@ -80,7 +81,7 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     Parameters
     ----------
     estimator : MarginClassifier
-        With all other parameters.
+        Has all parameters other than C.
     Cs : sequence of float
         In any order.
     X_train : array-like or sparse matrix, shape (n_samples, n_features)
@@ -100,7 +101,7 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     order = np.argsort(Cs, kind="stable")
     paths = paths_of(training_set, specification, estimator, Cs)
 
-    def keep(index, run):
+    def result_of(index, run):
         unproven = None
         if not run.converged:
             problem = training_set.scheme.names(training_set.classes)[index]
@@ -108,14 +109,14 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
         scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
         return scores, run.n_epochs, run.certificate.n_updates, unproven
 
-    kept = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], keep)
+    results = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], result_of)
     trained, scheme = [None] * len(Cs), training_set.scheme
-    for i, problems in zip(order, kept, strict=True):
+    for i, problems in zip(order, results, strict=True):
         scores, n_epochs, n_updates, unproven = zip(*problems, strict=True)
-        of_problems = np.stack(scores)
-        scheme.set_absent(of_problems, training_set.samples.absent, 1.0)
+        score_rows = np.stack(scores)
+        scheme.set_absent(score_rows, training_set.samples.absent, 1.0)
         trained[i] = Trained(
-            scheme.decision(of_problems.T),
+            scheme.decision(score_rows.T),
             training_set.classes,
             max(n_epochs),
             sum(n_updates),

@@ -1,4 +1,4 @@
-"""A study as rows: for data frames, and as readable tables."""
+"""Rows of a study, for data frames and readable tables."""
 
 import re
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
 from margins.text import aligned
 
-# scikit-learn's prefix: a parameter may have the name of a metric.
+# scikit-learn's prefix, needed because a parameter may have the name of a metric.
 PARAMETER = "param_"
-# What Markdown reads as markup within a cell. An underscore within a word is none.
+# The characters that are markup within a Markdown cell; an underscore within a word is not.
 MARKUP = re.compile(r"[\\|*`<>~&\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def fold_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """One row for each fold: dicts."""
+    """Yield one row for each fold."""
     for number, fold in enumerate(study.folds):
         yield {
             "fold": number,
@@ -29,7 +29,7 @@ def fold_rows(study: Any) -> Iterator[dict[str, Any]]:
 
 
 def setting_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """One row for each setting of each table, with means over the folds: dicts."""
+    """Yield one row for each setting of each table, with means over the folds."""
     for table in study.tables:
         means = {metric: table.mean_scores(metric) for metric in table.scores}
         for index, setting in enumerate(table.settings):
@@ -45,7 +45,7 @@ def setting_rows(study: Any) -> Iterator[dict[str, Any]]:
 
 
 def fit_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """One row for each fit of each table: dicts."""
+    """Yield one row for each fit of each table."""
     for table in study.tables:
         for index, setting in enumerate(table.settings):
             for inner in range(len(table.splits)):
@@ -64,7 +64,7 @@ ROWS = {"folds": fold_rows, "settings": setting_rows, "fits": fit_rows}
 
 
 def rows_of(study: Any, kind: str) -> list[dict[str, Any]]:
-    """The rows of a study of one of `ROWS`: list of dicts; ValueError if it is none of these."""
+    """Return the rows of a study of a kind in `ROWS`; raise ValueError for any other kind."""
     if kind not in ROWS:
         raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {kind!r}.")
     return list(ROWS[kind](study))
@@ -75,7 +75,7 @@ def _params(setting):
 
 
 def frame(rows: list[dict[str, Any]]) -> Any:
-    """A pandas.DataFrame of rows."""
+    """Return a pandas.DataFrame of rows."""
     try:
         import pandas
     except ImportError as error:
@@ -84,7 +84,7 @@ def frame(rows: list[dict[str, Any]]) -> Any:
 
 
 def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
-    """Rows in LaTeX, escaped unless `options` say otherwise: str."""
+    """Return rows in LaTeX, escaped by default."""
     table = _printed(rows, "float_format" in options)
     options = {"index": False, "float_format": "%.4f", "escape": True, **options}
     try:
@@ -93,12 +93,12 @@ def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
         raise ImportError("to_latex needs Jinja2: pip install scikit-margins[frame]") from error
     if not options["escape"]:
         return text
-    # pandas leaves "[" and "*", which the \\\\ of the row before would take for its arguments.
+    # pandas does not escape "[" and "*", which the \\\\ of the previous row would read as arguments.
     return re.sub(r"^(?=[\[*])", "{}", text, flags=re.MULTILINE)
 
 
 def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
-    """Rows in Markdown, escaped unless `options` name another format: str."""
+    """Return rows in Markdown, escaped unless `options` name another format."""
     table = _printed(rows, "floatfmt" in options)
     options = {"index": False, "floatfmt": ".4f", "tablefmt": "pipe", **options}
     if "disable_numparse" not in options:  # a data set may be called 50
@@ -117,10 +117,10 @@ def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
 
 
 def _printed(rows, has_format):
-    """The data frame of rows to print: DataFrame.
+    """Return the data frame of rows to print.
 
-    Parameters are texts: digits after the point that suit a score would make C=1 and C=1e-5 of a grid
-    1.0000 and 0.0000. With `has_format` the caller has said how numbers are printed.
+    Parameters are texts: the number of digits that suits a score would print C=1 and C=1e-5 as 1.0000
+    and 0.0000. With `has_format`, the caller chose the format of numbers.
     """
     table = frame(rows)
     for name in table.columns:
@@ -130,20 +130,20 @@ def _printed(rows, has_format):
 
 
 def _text_of_value(value):
-    """A parameter on one line, a fraction with at most six digits: str."""
+    """Return a parameter as text on one line, with at most six digits."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return " ".join(text.split())
 
 
 def _escaped(value):
-    """A text with what Markdown reads as markup escaped; any other value as it is."""
+    """Return a text with Markdown's markup escaped, and any other value unchanged."""
     if not isinstance(value, str):
         return value
     return MARKUP.sub(r"\\\g<0>", " ".join(value.split()))
 
 
 def text_of(setting):
-    """A setting as readable text, without the steps of a pipeline: str.
+    """Return a setting as readable text, without the names of pipeline steps.
 
     Examples
     --------
@@ -151,13 +151,13 @@ def text_of(setting):
     ('tau=0.5 lam=1', 'C=1')
     """
     short = {name: name.rpartition("__")[2] for name in setting}
-    if len(set(short.values())) < len(short):  # of two steps
+    if len(set(short.values())) < len(short):  # two steps have a parameter of this name
         short = {name: name for name in setting}
     return " ".join(f"{short[name]}={value!r}" for name, value in setting.items()) or "(as it is)"
 
 
 def summary(study: Any) -> str:
-    """A study as readable text: str."""
+    """Return a study as readable text."""
     metrics = study.metrics
     rows = [["fold", *metrics, "fit s", "chosen"]]
     for number, fold in enumerate(study.folds):
@@ -166,15 +166,15 @@ def summary(study: Any) -> str:
     rows.append(["mean", *(f"{study.mean(metric):.4f}" for metric in metrics), "", ""])
     for name, interval in (("T", study.interval), ("corrected", study.corrected_interval)):
         ends = zip(*(interval(metric) for metric in metrics), strict=True)
-        for what, values in zip(("from", "to"), ends, strict=True):
-            rows.append([f"95 % {name} {what}", *(f"{value:.4f}" for value in values), "", ""])
+        for end, values in zip(("from", "to"), ends, strict=True):
+            rows.append([f"95 % {name} {end}", *(f"{value:.4f}" for value in values), "", ""])
     frequencies = [
         f"  {share:4.0%}  {text_of(setting)}" for setting, share in study.selection_frequencies
     ]
-    how = "yes" if study.lockstep else f"no: {study.lockstep_reason}"
+    lockstep = "yes" if study.lockstep else f"no: {study.lockstep_reason}"
     name = display_name_of_path(study.estimator)
     head = f"{study.protocol} of {name}, {study.refit} decides, seed {study.seed}"
-    lines = [head, f"lockstep: {how}"]
+    lines = [head, f"lockstep: {lockstep}"]
     if study.path:
         lines.append("path: yes, each fit started from the fit of the next smaller C")
     return "\n".join(

@@ -1,4 +1,4 @@
-"""Tasks: units of work of one thread, process or machine, independent of each other."""
+"""Tasks: independent units of work for one thread, process or machine."""
 
 import sys
 import time
@@ -20,18 +20,18 @@ from margins.model_selection import lockstep, study_paths
 from margins.model_selection.folds import part_of, rows_of
 from margins.model_selection.pipelines import last_step
 
-# Tasks of a search, at least, if it has so many fits: enough for the load balance of many threads. They
-# do not depend on the number of threads, because the cache must not. Batched training is more efficient
-# with more models, so it is divided less.
+# Minimum number of tasks of a search, if it has as many fits: enough to balance the load of many
+# threads. It does not depend on the number of threads, because the cache must not. Batched training is
+# more efficient with more models, so it is divided less.
 MIN_TASKS = 256
 MIN_TASKS_IN_LOCKSTEP = 16
 
 
 class Task(NamedTuple):
-    """Settings to be trained on the training set, and scored on the test set, of one split.
+    """Settings to train on the training set, and to score on the test set, of one split.
 
-    `route` says how: "alone", each by a fit of its own; "lockstep", all in one pass; "path", each from
-    where the one of the next smaller C has ended.
+    The `route` is "alone" for separate fits, "lockstep" for one pass that trains all settings, or "path"
+    for fits that each start from the fit of the next smaller C.
     """
 
     split: int
@@ -40,12 +40,12 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The results of a task, in the order of its settings: scores, seconds, and what is not proven."""
+    """The results of a task, in the order of its settings: scores, seconds, and unproven fits."""
 
     scores: dict  # metric -> list of float
     fit_times: list
     score_times: list
-    unproven: list  # of Unproven or None; from a cache, of lists of its fields
+    unproven: list  # items are Unproven or None; from a cache, lists of its fields
 
 
 class Failure(NamedTuple):
@@ -74,12 +74,12 @@ class FitFailed(RuntimeError):
 
 
 class Shared:
-    """The data of all tasks of a study, sent once to each process or machine, not with each task.
+    """The data of all tasks of a study, sent only once to each process or machine.
 
     Parameters
     ----------
     estimator : classifier
-        Seeded, and of one thread.
+        Seeded, with one thread.
     X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
     y : ndarray, shape (n_samples,)
     sample_weight : ndarray of float, shape (n_samples,), or None
@@ -94,10 +94,10 @@ class Shared:
         self.sample_weight = sample_weight
         self.splits = splits
         self.scoring = scoring
-        self.config = get_config()  # scikit-learn's, which is local to a thread
+        self.config = get_config()  # scikit-learn's configuration is local to a thread
 
     def __sizeof__(self):
-        """Bytes; from a certain size on joblib's dask backend sends an object only once."""
+        """Return the size in bytes; joblib's dask backend sends large objects only once."""
         X = self.X
         if sparse.issparse(X):
             size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
@@ -107,7 +107,7 @@ class Shared:
 
 
 def shares(settings, n_splits, route):
-    """Settings divided into parts, so that there are enough tasks: list of list. A path is one task."""
+    """Divide settings into parts, so that there are enough tasks: list of list. A path is one task."""
     if route == "path":
         return [settings]
     enough = MIN_TASKS_IN_LOCKSTEP if route == "lockstep" else MIN_TASKS
@@ -117,7 +117,7 @@ def shares(settings, n_splits, route):
 
 
 def run(shared, number, task):
-    """Run a task: (its number, Outcome or Failure).
+    """Run a task, and return its number and an Outcome or Failure.
 
     A failure is returned, not raised, so that the results of other tasks are not lost.
     """
@@ -127,7 +127,7 @@ def run(shared, number, task):
             return number, ROUTES[task.route](shared, task, current)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit too: a fit must not end the process
+    except BaseException as error:  # even SystemExit, because a fit must not end the process
         return number, Failure(current[0], _text_of(error), traceback.format_exc())
 
 
@@ -155,14 +155,14 @@ def _one_by_one(shared, task, current):
                 X_train, X_test = sealed(X_train, shared.X), sealed(X_test, shared.X)
             parts[pairwise] = X_train, y_train, X_test, y_test
         X_train, y_train, X_test, y_test = parts[pairwise]
-        begin = time.perf_counter()
-        with noted() as of_fit:
+        started = time.perf_counter()
+        with noted() as unproven_of_fit:
             classifier.fit(X_train, y_train, **weights)
         fitted = time.perf_counter()
         outcomes.append(shared.scoring.of(classifier, X_test, y_test))
-        fit_times.append(fitted - begin)
+        fit_times.append(fitted - started)
         score_times.append(time.perf_counter() - fitted)
-        unproven.append(worst_of(of_fit))
+        unproven.append(worst_of(unproven_of_fit))
     return _outcome(outcomes, fit_times, score_times, unproven)
 
 
@@ -171,13 +171,13 @@ def _in_lockstep(shared, task, current):
     X, y = shared.X, shared.y
     weight = part_of(shared.sample_weight, train)
     X_train, X_test = (sealed(rows_of(X, rows), X) for rows in (train, test))
-    begin = time.perf_counter()
+    started = time.perf_counter()
     last = last_step(shared.estimator, task.settings)
     X_train, X_test = last.prepared(X_train, y[train], X_test)
     trained = lockstep.scores_in_lockstep(
         last.classifier, last.settings(task.settings), X_train, y[train], X_test, sample_weight=weight
     )
-    return _scored(shared, trained, X_test, y[test], begin)
+    return _scored(shared, trained, X_test, y[test], started)
 
 
 def _along_c(shared, task, current):
@@ -190,28 +190,28 @@ def _along_c(shared, task, current):
     weight = part_of(shared.sample_weight, train)
     last = last_step(estimator, task.settings)
     classifier, Cs = last.classifier, [setting["C"] for setting in last.settings(task.settings)]
-    begin = time.perf_counter()
+    started = time.perf_counter()
     X_train, X_test = last.prepared(X_train, y_train, X_test)
     trained = study_paths.train_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)
-    return _scored(shared, trained, X_test, y_test, begin)
+    return _scored(shared, trained, X_test, y_test, started)
 
 
-# How the settings of a task are trained.
+# The functions that train the settings of a task.
 ROUTES = {"alone": _one_by_one, "lockstep": _in_lockstep, "path": _along_c}
 
 
-def _scored(shared, trained, X_test, y_test, begin):
-    """The outcome of settings that were trained together, from a time on."""
+def _scored(shared, trained, X_test, y_test, started):
+    """Return the Outcome of settings that were trained together, from the time `started`."""
     fitted = time.perf_counter()
     outcomes = shared.scoring.of_all(trained, X_test, y_test)
-    end = time.perf_counter()
-    # The seconds are those of all settings together: each gets an equal share.
+    scored = time.perf_counter()
+    # The settings were trained together, so each gets an equal share of the seconds.
     n_settings = len(trained)
-    fit_time, score_time = (fitted - begin) / n_settings, (end - fitted) / n_settings
-    unproven = [each.unproven for each in trained]
+    fit_time, score_time = (fitted - started) / n_settings, (scored - fitted) / n_settings
+    unproven = [model.unproven for model in trained]
     return _outcome(outcomes, [fit_time] * n_settings, [score_time] * n_settings, unproven)
 
 
 def _outcome(outcomes, fit_times, score_times, unproven):
-    scores = {name: [each[name] for each in outcomes] for name in outcomes[0]}
+    scores = {name: [outcome[name] for outcome in outcomes] for name in outcomes[0]}
     return Outcome(scores, fit_times, score_times, unproven)

@@ -1,4 +1,4 @@
-"""Training sets that the fits of a study share: samples are validated once, and sums made once."""
+"""Training sets that the fits of a study share, with samples validated and summed only once."""
 
 from margins.data.samples import weighted_samples
 from margins.data.validation import validate_points, validate_samples
@@ -6,14 +6,14 @@ from margins.estimators.names import Caller
 
 
 class StudyData:
-    """Training and test set of all fits, validated by the first of them.
+    """Training and test set of all fits, validated by the first fit.
 
     Parameters
     ----------
     estimator : classifier
-        Of the first fit.
+        Classifier of the first fit.
     X, y, X_test, sample_weight
-        As those of `margins.model_selection.lockstep.scores_in_lockstep`.
+        As for `margins.model_selection.lockstep.scores_in_lockstep`.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class StudyData:
         self.X_test = validate_points(estimator, X_test, samples)
 
     def training_set(self, estimator):
-        """The training set with the class weights of an estimator: TrainingSet."""
+        """Return the TrainingSet with the class weights of an estimator."""
         for class_weight, training_set in self._training_sets:
             if class_weight is estimator.class_weight:
                 return training_set

@@ -1,8 +1,8 @@
-"""Model files that run no code: skops' format, read and written with errors that name what is wrong.
+"""Model files in skops' format, which run no code when they are loaded.
 
-A pickle is a program, which loading it runs. A file of skops is data: loading one makes objects of types
-that are trusted, and nothing else. Here these are the types of skops' own list (NumPy, SciPy,
-scikit-learn) and classes of this package. What was loaded is checked before any compiled loop reads it.
+Loading a pickle runs the code that it contains. A skops file is data: loading it only creates objects of
+trusted types. Trusted are the types in skops' list (NumPy, SciPy, scikit-learn) and the classes of this
+package. A loaded model is checked before any compiled loop reads it, and errors name the cause.
 
 `dump` and `load` need skops: ``pip install 'scikit-margins[skops]'``.
 """

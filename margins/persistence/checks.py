@@ -1,4 +1,4 @@
-"""What a loaded classifier must fulfil before it predicts: attributes of the right kinds and shapes."""
+"""Checks of a loaded classifier before it predicts: kinds and shapes of its attributes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from margins.training.schemes import fitted_scheme
 
 
 def check_state(classifier: Any) -> None:
-    """Raise ValueError unless parameters are allowed and fitted attributes fit together.
+    """Raise ValueError unless parameters are allowed and fitted attributes are consistent.
 
-    Attributes that are missing or of other types may raise AttributeError, LookupError or TypeError.
+    Attributes that are missing or have other types may raise AttributeError, LookupError or TypeError.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def check_state(classifier: Any) -> None:
 
 
 def _problems_of(classifier: Any) -> Iterator[str]:
-    """What is wrong with the fitted attributes: sentences."""
+    """Yield a sentence for each error in the fitted attributes."""
     classes, d = classifier.classes_, classifier.n_features_in_
     if not (isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2):
         yield "classes_ must be an array of at least two classes"
@@ -65,23 +65,23 @@ def _problems_of(classifier: Any) -> Iterator[str]:
 
 def _wrong_array(values: Any, name: str, shape: tuple[int, ...], kinds: str = "f") -> Iterator[str]:
     if not (isinstance(values, np.ndarray) and values.shape == shape and values.dtype.kind in kinds):
-        found = (
+        description = (
             f"{values.dtype}, {values.shape}"
             if isinstance(values, np.ndarray)
             else type(values).__name__
         )
-        yield f"{name} must be an array of numbers of shape {shape}. Got {found}"
+        yield f"{name} must be an array of numbers with shape {shape}. Got {description}"
 
 
 def _wrong_csr(matrix: Any, name: str, shape: tuple[int, ...]) -> Iterator[str]:
     if matrix.shape != shape or matrix.format != "csr" or matrix.data.dtype.kind != "f":
-        yield f"{name} must be CSR of floats of shape {shape}. Got {matrix!r}"
+        yield f"{name} must be a CSR matrix of floats with shape {shape}. Got {matrix!r}"
     else:
-        matrix.check_format(full_check=True)  # ValueError
+        matrix.check_format(full_check=True)  # raises ValueError
 
 
 def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
-    """Support vectors are read by compiled loops, which check no index."""
+    """Check support vectors, because compiled loops read them without checking indices."""
     n_support = len(classifier.support_)
     yield from _wrong_array(classifier.support_, "support_", (n_support,), "iu")
     vectors = classifier.support_vectors_

@@ -1,4 +1,4 @@
-"""Write a fitted classifier to a file, and read it again."""
+"""Writing of fitted classifiers to files, and reading of these files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from margins.losses import Loss
 from margins.parameters import check_parameters
 from margins.persistence.checks import check_state
 
-# What a fitted classifier holds, beside arrays.
+# The types in a fitted classifier, in addition to arrays.
 KINDS = (BaseEstimator, Kernel, Loss, tuple)
-# Of scikit-learn, what skops does not list in every version: a list of columns in a ColumnTransformer,
+# Types of scikit-learn that not every version of skops lists: a list of columns in a ColumnTransformer,
 # the calibrators of a CalibratedClassifierCV, and the splitters of a selection.
 ALSO_TRUSTED = (
     "sklearn.compose._column_transformer._RemainderColsList",
@@ -46,18 +46,18 @@ def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
     Parameters
     ----------
     classifier : object
-        An algorithm of this package or of a plug-in, fitted or not. What it holds of a stream
-        (`partial_fit`) between two chunks is left out: a loaded classifier predicts the same, but
-        `partial_fit`, and `fit` with ``warm_start=True``, then raise a ValueError. Pickles hold that,
-        too. Or MarginClassifierCV, or scikit-learn's CalibratedClassifierCV around a classifier, or a
-        Pipeline that ends with one of these.
+        A classifier of this package or of a plug-in, fitted or not; MarginClassifierCV; scikit-learn's
+        CalibratedClassifierCV around a classifier; or a Pipeline that ends with one of these. The state
+        of a stream (`partial_fit`) between two chunks is left out: a loaded classifier predicts the
+        same, but `partial_fit`, and `fit` with ``warm_start=True``, raise a ValueError. A pickle keeps
+        that state.
     file : str, path or binary file
 
     Raises
     ------
     TypeError
-        If it is no classifier of this interface, or if it holds what cannot be written: a kernel that
-        is a function, for instance.
+        If it is not such a classifier, or contains an object that cannot be written, such as a kernel
+        that is a function.
     """
     from skops import io
 
@@ -65,7 +65,7 @@ def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
 
 
 def _copied(model: Any) -> Any:
-    """A copy of a model of what skops can write, whatever contains the classifier."""
+    """Return a copy of a model, such as a Pipeline, whose classifiers skops can write."""
     if isinstance(model, BaseMarginClassifier):
         return _writable(model)
     copied = copy.copy(model)
@@ -77,7 +77,7 @@ def _copied(model: Any) -> Any:
             copied.calibrated_classifiers_ = parts = list(map(copy.copy, model.calibrated_classifiers_))
             for part in parts:
                 part.estimator = _copied(part.estimator)
-    elif isinstance(model, Declared):  # a selection
+    elif isinstance(model, Declared):  # a MarginClassifierCV
         copied = _writable(model)
         if hasattr(model, "estimator_"):
             copied.estimator_ = _writable(model.estimator_)
@@ -90,7 +90,7 @@ def _copied(model: Any) -> Any:
 
 
 def _parts_of(model: Any, label: str) -> Iterator[Any]:
-    """The classifiers of this package in a model, whatever contains them; ValueError without one."""
+    """Yield the classifiers of this package in a model; raise ValueError if there are none."""
     with _errors_named(model, label):
         inner: list[Any] = []
         if isinstance(model, Pipeline):
@@ -112,43 +112,43 @@ def _parts_of(model: Any, label: str) -> Iterator[Any]:
 
 
 def _writable(classifier: Any) -> Any:
-    """A copy of a classifier of what skops can write."""
-    written = copy.copy(classifier)
-    written.__dict__.pop("_streams", None)
-    attributes = vars(written)
+    """Return a copy of a classifier with attributes that skops can write."""
+    twin = copy.copy(classifier)
+    twin.__dict__.pop("_streams", None)
+    attributes = vars(twin)
     if attributes.get("_voted_model") is not None:
-        X, *others = attributes["_voted_model"].parts
-        attributes["_voted_model"] = (_written(X), *others)
-        return written
+        X, *other_parts = attributes["_voted_model"].parts
+        attributes["_voted_model"] = (_matrix_as_tuple(X), *other_parts)
+        return twin
     for name in MATRICES:
         if name in attributes:
-            attributes[name] = _written(attributes[name])
-    return written
+            attributes[name] = _matrix_as_tuple(attributes[name])
+    return twin
 
 
 def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()) -> Any:
-    """Read a classifier that `dump`, or skops, has written.
+    """Read a classifier that `dump` or skops wrote.
 
     Parameters
     ----------
     file : str, path or binary file
     trusted : iterable of str
-        Types beyond those of this package and of skops' own list that may be made, such as the class
-        of a plug-in: ``"package.module.Class"``. Making them may run their code.
+        Names of additional types that may be created, such as the class of a plug-in:
+        ``"package.module.Class"``. Creating them may run their code.
 
     Returns
     -------
     object
-        What `dump` was given: a classifier, or a Pipeline or CalibratedClassifierCV of one.
+        A copy of the argument of `dump`.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If it is no such file, or damaged; if it holds types that are not trusted, whose names the error
-        gives; or if what it holds is no classifier, or one whose attributes do not fit together. Nothing
-        of it is used then.
+        If the file is not a model file, or is damaged; if it contains types that are not trusted, which
+        the error names; or if it does not contain a classifier with consistent attributes. None of its
+        contents are used then.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
     """
     if isinstance(file, (str, os.PathLike)):
         label = repr(os.fspath(file))
-        with open(file, "rb") as opened:
-            contents = opened.read()
+        with open(file, "rb") as stream:
+            contents = stream.read()
     else:
         label, contents = "The file", file.read()
     model: Any = _object_of(contents, label, set(trusted))
@@ -175,36 +175,36 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
 
 
 def _restore(classifier: Any) -> None:
-    """Make the attributes that were read those of a classifier, and check them."""
+    """Turn the attributes that were read into attributes of a classifier, and check them."""
     attributes = vars(classifier)
-    for field in dataclasses.fields(classifier):  # parameters that are newer than the file
+    for field in dataclasses.fields(classifier):  # the file may be older than a parameter
         attributes.setdefault(field.name, field.default)
     if isinstance(attributes.get("_voted_model"), tuple):
         attributes["_voted_model"] = _voted_model(*attributes["_voted_model"])
     for name in MATRICES:
         if name in attributes:
-            attributes[name] = _read(attributes[name])
+            attributes[name] = _matrix_of(attributes[name])
     if isinstance(classifier, BaseMarginClassifier):
         check_state(classifier)
     else:
         check_parameters(classifier)
 
 
-def _voted_model(X: Any, indices: Any, codes: Any, *others: Any) -> VotedModel:
-    """The model of votes that was written; files of version 0.2 have no weights, and whole votes."""
-    *given, mistakes, votes = others
-    weights = given[0] if given else np.ones(len(indices))
-    votes = [np.asarray(each, dtype=np.float64) for each in votes]
-    return VotedModel(_read(X), indices, codes, weights, mistakes, votes)
+def _voted_model(X: Any, indices: Any, codes: Any, *parts: Any) -> VotedModel:
+    """Return the model of votes; files of version 0.2 have no weights, and integer votes."""
+    *optional_weights, mistakes, votes = parts
+    weights = optional_weights[0] if optional_weights else np.ones(len(indices))
+    votes = [np.asarray(counts, dtype=np.float64) for counts in votes]
+    return VotedModel(_matrix_of(X), indices, codes, weights, mistakes, votes)
 
 
-def _written(X: Any) -> Any:
-    """A matrix as it is written: CSR, which skops does not trust, as its arrays and shape."""
+def _matrix_as_tuple(X: Any) -> Any:
+    """Return the arrays and the shape of a CSR matrix, which skops does not trust, or a dense X."""
     return (X.data, X.indices, X.indptr, X.shape) if sparse.issparse(X) else X
 
 
-def _read(X: Any) -> Any:
-    """The matrix that was written; ValueError if the arrays of CSR do not fit together."""
+def _matrix_of(X: Any) -> Any:
+    """Undo `_matrix_as_tuple`; raise ValueError if the arrays of a CSR matrix are inconsistent."""
     if not isinstance(X, tuple):
         return X
     data, indices, indptr, shape = X
@@ -214,14 +214,14 @@ def _read(X: Any) -> Any:
 
 
 def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
-    """The object in a file of skops."""
+    """Return the object in a skops file."""
     from skops import io
 
     try:
         names = io.get_untrusted_types(data=contents)
-    except Exception as error:  # whatever a reader of zip files and JSON raises of other contents
+    except Exception as error:  # readers of zip files and JSON raise many types for other contents
         raise ValueError(
-            f"{label} is no model file of skops, or is damaged: {_first_line(error)}"
+            f"{label} is not a model file of skops, or is damaged: {_first_line(error)}"
         ) from error
     trusted = trusted.union(ALSO_TRUSTED)
     unknown = [
@@ -229,7 +229,7 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
     ]
     if unknown:
         raise ValueError(
-            f"{label} must hold types of margins, NumPy, SciPy and scikit-learn only. Got "
+            f"{label} must contain only types of margins, NumPy, SciPy and scikit-learn. Got "
             f"{', '.join(unknown)}. If these come from a source that you trust, give their names as "
             "`trusted`."
         )
@@ -241,13 +241,11 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
 
 @contextmanager
 def _errors_named(classifier: object, label: str) -> Iterator[None]:
-    """Any error of attributes that are not what they should be, as a ValueError."""
+    """Return a context that turns any error of wrong attributes into a ValueError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{label} holds a {type(classifier).__name__} that is damaged: {error}"
-        ) from error
+        raise ValueError(f"{label} contains a damaged {type(classifier).__name__}: {error}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -256,15 +254,15 @@ def _first_line(error: Exception) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    """True if a name is that of a class of this package which a classifier may hold."""
+    """Return True if a name belongs to a class of this package that a classifier may contain."""
     module, _, attribute = name.rpartition(".")
     if not module.startswith("margins.") or module.endswith("__main__"):
         return False
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        class_ = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError):
         return False
-    # It may have moved since the file was written.
-    if not isinstance(found, type) or not found.__module__.startswith("margins."):
+    # The class may have moved since the file was written.
+    if not isinstance(class_, type) or not class_.__module__.startswith("margins."):
         return False
-    return issubclass(found, KINDS) or dataclasses.is_dataclass(found)
+    return issubclass(class_, KINDS) or dataclasses.is_dataclass(class_)

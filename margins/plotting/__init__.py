@@ -1,11 +1,11 @@
-"""Figures of fits and studies, in the manner of scikit-learn's displays. Needs matplotlib.
+"""Figures of fits and studies, in the style of scikit-learn's displays. Needs matplotlib.
 
 >>> from margins.plotting import LandscapeDisplay
 >>> LandscapeDisplay.from_study(study).figure_.savefig("tau.png")  # doctest: +SKIP
 
-Every display class holds what it draws as plain attributes, draws it again with ``plot(ax=...)``, and
-keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. Colours are those of Okabe &
-Ito, which are distinguishable with colour blindness; lines differ in their markers or dashes too.
+Every display class has the drawn data as plain attributes, draws them again with ``plot(ax=...)``, and
+keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. The colours by Okabe & Ito are
+distinguishable with colour blindness; lines also differ in their markers or dashes.
 """
 
 from margins.plotting.certificates import CertificateDisplay

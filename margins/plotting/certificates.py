@@ -1,4 +1,4 @@
-"""What certificates prove, against updates."""
+"""Proven bounds of certificates against updates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ QUANTITIES = {
 
 @dataclass(eq=False, repr=False)
 class CertificateDisplay(Display):
-    """Progress of the certificate: the margin and its upper bound, or the duality gap, against updates.
+    """Progress of certificates: margin and upper bound, or duality gap, against updates.
 
     Parameters
     ----------
     updates : list of ndarray of int64, shape (n_certificates,)
-        For each binary problem.
+        Updates before each certificate, for each binary problem.
     low : list of ndarray of float64, shape (n_certificates,)
         Margins achieved, or gaps.
     high : list of ndarray of float64, shape (n_certificates,), or None
@@ -49,14 +49,14 @@ class CertificateDisplay(Display):
     Attributes
     ----------
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
-        For "margin" two of each problem, the margin first.
+        For "margin", two lines for each problem, the margin first.
 
     Notes
     -----
-    Not drawn are the margin of a hypothesis that does not separate the classes, which is no margin, and
-    bounds and gaps that are not finite yet. Margins that differ little have a linear axis.
+    Bounds and gaps that are not finite, and negative margins of hypotheses that do not separate the
+    classes, are not drawn. The axis is linear if margins differ little.
 
     See Also
     --------
@@ -93,11 +93,11 @@ class CertificateDisplay(Display):
         Parameters
         ----------
         *estimators : classifier of margins
-            Fitted. Of more than two classes, each gives its lines.
+            Fitted. With more than two classes, each class has separate lines.
         quantity : str
             "margin": margin and upper bound. "gap": the relative duality gap.
         names : list of str, optional
-            Of the estimators, by default their registered names and classes.
+            Names of the estimators. Default: their registered names and classes.
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.
@@ -109,8 +109,8 @@ class CertificateDisplay(Display):
         Raises
         ------
         ValueError
-            If `quantity` is none of these, there is no estimator, or one has no certificates by epoch
-            (those without a parameter `eps` have none).
+            If `quantity` is not allowed, there is no estimator, or an estimator has no certificates of
+            epochs, as algorithms without a parameter `eps`.
         AttributeError
             If an estimator has no `learning_curve_`.
         """
@@ -120,21 +120,21 @@ class CertificateDisplay(Display):
         high: list[NDArray[np.float64]] = []
         curves = named_curves(cls.__name__, estimators, names)
         for name, curve in curves.items():
-            certified = [each for each in curve if each.certificate is not None]
-            certificates = [each.certificate for each in curve if each.certificate is not None]
+            certified = [epoch for epoch in curve if epoch.certificate is not None]
+            certificates = [epoch.certificate for epoch in curve if epoch.certificate is not None]
             if not certified:
                 raise ValueError(
                     f"estimators of {cls.__name__} must have certificates in learning_curve_. "
-                    f"Got none for {name!r}."
+                    f"Got none for {name!r}. Use EpochsDisplay for it."
                 )
-            updates.append(np.array([each.updates for each in certified]))
-            low.append(np.array([getattr(each, quantity) for each in certificates]))
-            high.append(np.array([each.upper_bound for each in certificates]))
+            updates.append(np.array([epoch.updates for epoch in certified]))
+            low.append(np.array([getattr(certificate, quantity) for certificate in certificates]))
+            high.append(np.array([certificate.upper_bound for certificate in certificates]))
         bounds = high if quantity == "margin" else None
         return cls(updates, low, bounds, list(curves), quantity).plot(ax, **line_kw)
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax = self._axes(ax)
         self.lines_ = []
         n_curves = len(self.labels)
@@ -158,6 +158,6 @@ class CertificateDisplay(Display):
 
 
 def _drawable(values: ArrayLike) -> NDArray[np.float64]:
-    """Positive finite values; others become nan."""
+    """Return the values, with nan for values that are not positive and finite."""
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)

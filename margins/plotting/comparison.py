@@ -1,4 +1,4 @@
-"""Studies side by side, with their intervals."""
+"""Comparison of studies, with intervals."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
 
 @dataclass(eq=False, repr=False)
 class ComparisonDisplay(Display):
-    """Means of studies, or of their paired differences, with intervals.
+    """Means of studies or of their paired differences, with intervals.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class ComparisonDisplay(Display):
     kind : str
         "scores", or "differences" of pairs on the same folds.
     about : str
-        What the intervals are, for the legend.
+        Description of the intervals, for the legend.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
     errorbar_ : matplotlib.container.ErrorbarContainer
 
     See Also
@@ -80,17 +80,17 @@ class ComparisonDisplay(Display):
         Parameters
         ----------
         studies : dict of Study, list of Study, or Comparison
-            As `margins.model_selection.compare` takes them, or what it returns.
+            Studies as for `margins.model_selection.compare`, or its result.
         metric : str, optional
-            Default: the one that decided in the first study.
+            Default: the metric that decided in the first study.
         kind : str
-            "scores": the mean of every study. "differences": of every pair, fold by fold: an interval
-            without 0 is a significant difference.
+            "scores": the mean of every study. "differences": the mean difference of every pair, fold by
+            fold; it is significant if its interval does not contain 0.
         interval : str
-            "corrected", Nadeau and Bengio's, which allows for training sets that overlap, or "t", the
-            papers', which does not, and is narrower.
+            "corrected": Nadeau and Bengio's interval, which allows for overlapping training sets. "t":
+            the papers' T interval, which does not and is narrower.
         confidence : float, in (0, 1), optional
-            Default: that of the comparison, or 0.95.
+            Default: the confidence of the comparison, or 0.95.
         ax : matplotlib.axes.Axes, optional
         **errorbar_kw
             Keywords of ``Axes.errorbar``.
@@ -102,7 +102,7 @@ class ComparisonDisplay(Display):
         Raises
         ------
         TypeError, ValueError
-            If the studies cannot be compared, or an argument is none of these.
+            If the studies cannot be compared, or an argument is not allowed.
         """
         check("kind", "ComparisonDisplay", kind, OneOf(*KINDS))
         check("interval", "ComparisonDisplay", interval, OneOf(*INTERVALS))
@@ -113,35 +113,35 @@ class ComparisonDisplay(Display):
         confidence = CONFIDENCE if confidence is None else confidence
         studies = compare(studies, metric=metric, confidence=confidence)
         metric = studies.metric
+        attribute = "interval" if interval == "t" else "corrected_interval"
         if kind == "differences":
-            names = [f"{each.first} - {each.second}" for each in studies.differences]
-            means = [each.mean for each in studies.differences]
-            which = "interval" if interval == "t" else "corrected_interval"
-            ends = [getattr(each, which) for each in studies.differences]
+            pairs = studies.differences
+            names = [f"{pair.first} - {pair.second}" for pair in pairs]
+            means = [pair.mean for pair in pairs]
+            ends = [getattr(pair, attribute) for pair in pairs]
         else:
-            names, own = list(studies.studies), studies.studies.values()
-            means = [each.mean(metric) for each in own]
-            which = "interval" if interval == "t" else "corrected_interval"
-            ends = [getattr(each, which)(metric, confidence) for each in own]
+            names, compared = list(studies.studies), studies.studies.values()
+            means = [study.mean(metric) for study in compared]
+            ends = [getattr(study, attribute)(metric, confidence) for study in compared]
         about = f"mean and {100 * confidence:g} % {INTERVALS[interval]}"
         display = cls(names, np.array(means), np.array(ends), metric, kind, about)
         return display.plot(ax, **errorbar_kw)
 
     def plot(self, ax: "Axes | None" = None, **errorbar_kw: Any) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax = self._axes(ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
-        places = np.arange(len(self.names))
+        positions = np.arange(len(self.names))
         errors = np.abs(self.intervals.T - self.means)
         looks = {"fmt": "o", "color": COLOURS[0], "capsize": 4, "label": self.about}
         self.errorbar_ = ax.errorbar(
-            self.means, places, xerr=errors, **with_defaults(looks, errorbar_kw)
+            self.means, positions, xerr=errors, **with_defaults(looks, errorbar_kw)
         )
         label = metric_label(self.metric)
         if self.kind == "differences":
             ax.axvline(0, color="0.4", linewidth=0.9, linestyle=":")
             label = f"difference in {label}"
-        ax.set_yticks(places, self.names)
-        ax.set_ylim(len(places) - 0.5, -0.5)  # the first on top
+        ax.set_yticks(positions, self.names)
+        ax.set_ylim(len(positions) - 0.5, -0.5)  # the first study on top
         ax.set_xlabel(label)
         ax.grid(axis="x", **GRID)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)

@@ -1,4 +1,4 @@
-"""Updates and mistakes by epoch."""
+"""Updates and mistakes against epochs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from margins.solvers.driver import Epoch
 
 QUANTITIES = {
-    "mistakes": "samples that made an update in the epoch",
+    "mistakes": "samples that caused an update in the epoch",
     "updates": "updates since the start",
 }
 
@@ -50,17 +50,17 @@ class EpochsDisplay(Display):
     Parameters
     ----------
     epochs : list of ndarray of int64, shape (n_epochs,)
-        For each binary problem, from 1.
+        Epochs from 1, for each binary problem.
     values : list of ndarray of int64, shape (n_epochs,)
-        Of the quantity, likewise.
+        Values of the quantity, for each binary problem.
     labels : list of str
     quantity : str
-        "mistakes": misclassified samples of the epoch. "updates": updates since the start.
+        "mistakes": misclassified samples in the epoch. "updates": updates since the start.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
 
     See Also
@@ -94,11 +94,11 @@ class EpochsDisplay(Display):
         Parameters
         ----------
         *estimators : classifier of margins
-            Fitted. Of more than two classes, each gives a line.
+            Fitted. With more than two classes, each class has a separate line.
         quantity : str
             "mistakes" or "updates".
         names : list of str, optional
-            Of the estimators, by default their registered names and classes.
+            Names of the estimators. Default: their registered names and classes.
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.
@@ -110,18 +110,18 @@ class EpochsDisplay(Display):
         Raises
         ------
         ValueError
-            If `quantity` is none of these, or there is no estimator.
+            If `quantity` is not allowed, or there is no estimator.
         AttributeError
             If an estimator has no `learning_curve_`.
         """
         check("quantity", "EpochsDisplay", quantity, OneOf(*QUANTITIES))
         curves = named_curves(cls.__name__, estimators, names)
-        epochs = [np.array([each.epoch for each in curve]) for curve in curves.values()]
-        values = [np.array([getattr(each, quantity) for each in curve]) for curve in curves.values()]
+        epochs = [np.array([record.epoch for record in curve]) for curve in curves.values()]
+        values = [np.array([getattr(record, quantity) for record in curve]) for curve in curves.values()]
         return cls(epochs, values, list(curves), quantity).plot(ax, **line_kw)
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax = self._axes(ax)
         self.lines_ = []
         n_curves = len(self.labels)
@@ -147,31 +147,31 @@ class EpochsDisplay(Display):
 def named_curves(
     caller: str, estimators: Sequence[Fitted], names: Sequence[str] | None = None
 ) -> "dict[str, list[Epoch]]":
-    """Learning curves by what their lines are called: dict of list of margins.solvers.driver.Epoch."""
+    """Return learning curves by the labels of their lines: dict of list of Epoch."""
     if not estimators:
-        raise ValueError(f"estimators of {caller} must be at least 1. Got none.")
+        raise ValueError(f"{caller} needs at least 1 estimator. Got none.")
     names = list(names) if names is not None else _names(estimators)
     if len(set(names)) != len(estimators):
         raise ValueError(
-            f"names of {caller} must be distinct and as many as estimators, {len(estimators)}. "
+            f"names of {caller} must be {len(estimators)} distinct names, one for each estimator. "
             f"Got {names!r}."
         )
     curves: dict[str, list[Epoch]] = {}
     for name, estimator in zip(names, estimators, strict=True):
         if not hasattr(estimator, "learning_curve_"):
             raise AttributeError(
-                f"estimator of {caller} must be a fitted classifier of margins, with learning_curve_. "
+                f"estimator of {caller} must be a fitted classifier of margins with learning_curve_. "
                 f"Got {estimator!r}."
             )
         problems = estimator.learning_curve_
-        for which, curve in zip(_problems(estimator), problems, strict=True):
-            several = f"{name}, {which}" if len(estimators) > 1 else which
-            curves[name if len(problems) == 1 else several] = curve
+        for problem, curve in zip(_problems(estimator), problems, strict=True):
+            full_name = f"{name}, {problem}" if len(estimators) > 1 else problem
+            curves[name if len(problems) == 1 else full_name] = curve
     return curves
 
 
 def _problems(estimator: Fitted) -> list[str]:
-    """What the binary problems are called."""
+    """Return names of the binary problems."""
     labels = fitted_scheme(estimator).labels(estimator.classes_)
     return [
         f"classes {label[0]} and {label[1]}" if isinstance(label, tuple) else f"class {label}"
@@ -180,8 +180,8 @@ def _problems(estimator: Fitted) -> list[str]:
 
 
 def _names(estimators: Sequence[object]) -> list[str]:
-    """Their registered names and classes, numbered where they are not distinct."""
-    kinds = [display_name(each) for each in estimators]
+    """Return the registered names and classes of estimators, numbered if they are not distinct."""
+    kinds = [display_name(estimator) for estimator in estimators]
     return [
         kind if kinds.count(kind) == 1 else f"{kind} {kinds[:index].count(kind) + 1}"
         for index, kind in enumerate(kinds)

@@ -1,4 +1,4 @@
-"""Margins with and without each sample: what the others say of it."""
+"""Margins of each sample by the models with and without it."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 class InfluenceDisplay(Display):
     """The margin of each sample by the model with it, and by the model without it.
 
-    Samples on the diagonal have no influence on their own margin. The lower one is, the more the others
-    contradict it; those of the smallest margins are marked with their number.
+    Samples on the diagonal do not influence their margin. The lower a sample is, the more the other
+    samples contradict it; the samples with the smallest margins are marked with their number.
 
     Parameters
     ----------
     result : margins.model_selection.LeaveOneOut
     n_marked : int
-        How many samples of the smallest margins to mark.
+        Number of samples to mark.
 
     Attributes
     ----------
     marked : ndarray of int, shape (n_marked,)
-        Their numbers, the smallest margin first.
+        Numbers of the marked samples, the smallest margin first.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
 
     See Also
     --------
-    margins.leave_one_out : What it draws.
+    margins.leave_one_out : Computes the result.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class InfluenceDisplay(Display):
         return cls(result, n_marked).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax, result = self._axes(ax, size=(6.4, 5.0)), self.result
         finite = np.isfinite(result.margins) & np.isfinite(result.full_margins)
         wrong = result.predictions != result.y

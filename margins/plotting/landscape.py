@@ -1,4 +1,4 @@
-"""Scores of a search over its parameters."""
+"""Scores of a search against its parameters."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.colorbar import Colorbar
     from matplotlib.lines import Line2D
 
-DODGE = 0.1  # between lines, in factors of two
+DODGE = 0.1  # shift between lines, in factors of two
 BARS = 0.6  # opacity
 STAR: dict[str, Any] = {"marker": "*", "s": 160}
 
@@ -36,41 +36,41 @@ STAR: dict[str, Any] = {"marker": "*", "s": 160}
 class LandscapeDisplay(Display):
     """The mean score of every setting of a study: lines over one parameter, or a map of two.
 
-    A value that switches its parameter off, 0 or inf, has its own place on the axis, behind a dotted
+    A value that switches its parameter off, 0 or inf, has a separate place on the axis, behind a dotted
     line.
 
     Parameters
     ----------
     x : Places
-        Of the parameter along the horizontal axis.
+        Positions of the parameter on the horizontal axis.
     y : Places or None
-        Of the second parameter: a line for each value, or the vertical axis of a map.
+        Positions of the second parameter: a line for each value, or the vertical axis of a map.
     scores : ndarray of float64, shape (n_y, n_x)
-        Means; nan where a setting was not tried. n_y is 1 without a second parameter.
+        Means; nan for settings that were not tried. n_y is 1 without a second parameter.
     low, high : ndarray of float64, shape (n_y, n_x)
         Ends of the intervals, which `about` describes.
     best : tuple of int, or None
-        Row and column of the setting to be marked.
+        Row and column of the setting to mark.
     metric : str
     kind : str
         "lines" or "map".
     about : str
-        Description of the intervals: a band about a line, or a bar through a marker.
+        Description of the intervals: a band around a line, or a bar through a marker.
     best_label : str
         Description of the marked setting.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
     lines_ : list of list of matplotlib.lines.Line2D
-        For each line its pieces: what switches off stands alone.
+        The pieces of each line; a value that switches the parameter off is a separate piece.
     mesh_, colorbar_ : matplotlib.collections.QuadMesh, matplotlib.colorbar.Colorbar
-        Of a map.
+        Only for a map.
 
     See Also
     --------
-    ComparisonDisplay : Several studies side by side.
+    ComparisonDisplay : Compares several studies.
 
     Examples
     --------
@@ -108,21 +108,22 @@ class LandscapeDisplay(Display):
     ) -> Self:
         """Draw the tables of a study.
 
-        Of a double cross-validation, whose outer folds have a table each, the means of all are
-        averaged, and a band reaches from the least to the greatest of them. Of a parameter search, a
-        band is the 95 % corrected interval over the folds. Of settings that differ in other parameters
-        alone, the best is drawn.
+        For a double cross-validation, which has one table per outer fold, the figure shows the average
+        of the tables' means, and a band from the smallest to the largest of them. For a parameter
+        search, the band is the 95 % corrected interval over the folds. Among settings that differ only
+        in other parameters, the best is drawn.
 
         Parameters
         ----------
         study : Study
         x, y : str, optional
-            Parameters. By default the first that varies and has numbers, and the other.
+            Parameters of the axes. Default: `x` is the first parameter that varies and has numbers; if
+            two parameters vary, `y` is the other one.
         metric : str, optional
-            Default: the one that decided.
+            Default: the metric that decided.
         stage : int, optional
-            Of a search in stages, or the round of a halving. Default: the last stage; of a halving the
-            first round, which has all settings.
+            Stage of a search in stages, or round of a halving. Default: the last stage, or the first
+            round of a halving, which has all settings.
         kind : str, optional
             "lines" or "map". Default: a map if both parameters have numbers.
         ax : matplotlib.axes.Axes, optional
@@ -136,8 +137,8 @@ class LandscapeDisplay(Display):
         Raises
         ------
         ValueError
-            If a parameter does not vary in the study, or nothing does, or outer folds have come to
-            different settings in a round.
+            If a parameter does not vary in the study, if none does, or if outer folds have different
+            settings in the round of a halving.
         """
         halving = len(study.tables[0].splits[0][0]) < len(study.tables[-1].splits[0][0])
         if stage is None:
@@ -154,33 +155,33 @@ class LandscapeDisplay(Display):
                 "stage of LandscapeDisplay must be a round with the same settings in every outer fold, "
                 f"such as 0. Got {stage!r}."
             )
-        names = list(dict.fromkeys(name for each in settings for name in each))
+        names = list(dict.fromkeys(name for setting in settings for name in setting))
         # In a union of grids, a parameter that a setting does not name has the estimator's value.
         settings = [
-            {name: each.get(name, study.params.get(name)) for name in names} for each in settings
+            {name: setting.get(name, study.params.get(name)) for name in names} for setting in settings
         ]
-        varying = [name for name in names if len({repr(each[name]) for each in settings}) > 1]
+        varying = [name for name in names if len({repr(setting[name]) for setting in settings}) > 1]
         x, y = _chosen(settings, varying, x, y)
         across = Places(x, [setting[x] for setting in settings])
         up = None if y is None else Places(y, [setting[y] for setting in settings])
         metric = metric or study.refit
-        study.scores(metric)  # ValueError if the study has no such metric
+        study.scores(metric)  # raises ValueError if the study has no such metric
         shape = 1 if up is None else len(up.values), len(across.values)
         scores, low, high = (np.full(shape, np.nan) for _ in range(3))
         means = np.array([table.mean_scores(metric) for table in tables])
         ascending = np.argsort(np.nan_to_num(means.mean(axis=0), nan=-np.inf), kind="stable")
-        for index in ascending:  # the best comes last, and stays
-            place = _place(settings[index], across, up)
-            scores[place] = means[:, index].mean()
+        for index in ascending:  # the best comes last and replaces the others
+            cell = _cell(settings[index], across, up)
+            scores[cell] = means[:, index].mean()
             if len(tables) > 1:
                 ends = means[:, index].min(), means[:, index].max()
             else:
                 ends = _interval(tables[0], metric, index)
-            low[place], high[place] = ends
+            low[cell], high[cell] = ends
         best = study.best_params
-        known = all(name in best for name in (x, y) if name is not None)
+        is_known = all(name in best for name in (x, y) if name is not None)
         has_best = halving or stage in (-1, n_stages - 1)
-        marked = _place(best, across, up) if known and has_best else None
+        best_cell = _cell(best, across, up) if is_known and has_best else None
         if kind is None:
             kind = "map" if up is not None and up.numeric else "lines"
         if kind not in ("lines", "map") or (kind == "map" and up is None):
@@ -189,13 +190,14 @@ class LandscapeDisplay(Display):
                 f"Got {kind!r}."
             )
         if len(tables) > 1:
-            words = "least to greatest of the outer folds", "chosen most often"
+            descriptions = "smallest to largest of the outer folds", "chosen most often"
         else:
-            words = "95 % corrected interval", "best mean"
-        return cls(across, up, scores, low, high, marked, metric, kind, *words).plot(ax, **kw)
+            descriptions = "95 % corrected interval", "best mean"
+        display = cls(across, up, scores, low, high, best_cell, metric, kind, *descriptions)
+        return display.plot(ax, **kw)
 
     def plot(self, ax: "Axes | None" = None, **kw: Any) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax = self._axes(ax)
         (self._map if self.kind == "map" else self._lines)(ax, kw)
         return self
@@ -211,14 +213,14 @@ class LandscapeDisplay(Display):
             label = "mean" if self.y is None else f"{self.y.name} = {self.y.values[row]}"
             for run in self.x.runs():
                 places = self.x.places[run] + shift
-                own = looks | {"label": None if pieces else label}
-                pieces += ax.plot(places, scores[run], **with_defaults(own, kw))
+                line_looks = looks | {"label": None if pieces else label}
+                pieces += ax.plot(places, scores[run], **with_defaults(line_looks, kw))
                 low, high = self.low[row, run], self.high[row, run]
                 if n_lines > 1:
                     ax.vlines(places, low, high, color=looks["color"], alpha=BARS)
                     continue
                 note = self.about if len(pieces) == 1 else None
-                if run.stop - run.start == 1:  # a band of no width
+                if run.stop - run.start == 1:  # widen the band, which would have no width
                     places = places + np.array([-0.12, 0.12])
                     low, high = np.repeat(low, 2), np.repeat(high, 2)
                 ax.fill_between(
@@ -226,7 +228,7 @@ class LandscapeDisplay(Display):
                 )
             self.lines_.append(pieces)
         if n_lines > 1:
-            ax.vlines([], [], [], color="0.4", label=self.about)  # for the legend
+            ax.vlines([], [], [], color="0.4", label=self.about)  # an entry for the legend
         if self.best is not None:
             row, column = self.best
             place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
@@ -255,7 +257,7 @@ class LandscapeDisplay(Display):
 def _chosen(
     settings: list[dict[str, Any]], varying: list[str], x: str | None, y: str | None
 ) -> tuple[str, str | None]:
-    """Parameters of the axes, given or found: str, str or None."""
+    """Return the parameters of the axes, as chosen by the caller or by default: str, str or None."""
     for axis, name in (("x", x), ("y", y)):
         if name is not None and name not in varying:
             raise ValueError(
@@ -263,10 +265,11 @@ def _chosen(
                 f"{', '.join(map(repr, varying)) or 'none'}. Got {name!r}."
             )
     if not varying:
-        raise ValueError("study of LandscapeDisplay must vary a parameter. Got one setting alone.")
+        raise ValueError("study of LandscapeDisplay must vary a parameter. Got only one setting.")
     if x is None:
         free = [name for name in varying if name != y]
-        numeric = [name for name in free if Places(name, [each[name] for each in settings]).numeric]
+        values = {name: [setting[name] for setting in settings] for name in free}
+        numeric = [name for name in free if Places(name, values[name]).numeric]
         x = (numeric or free)[0]
     if y is None and len(varying) == 2:
         y = next(name for name in varying if name != x)
@@ -274,13 +277,13 @@ def _chosen(
 
 
 def _interval(table: Table, metric: str, index: int) -> ConfidenceInterval:
-    """The corrected interval of the mean score of a setting."""
+    """Return the corrected interval of the mean score of a setting."""
     n_train = [len(train) for train, _ in table.splits]
     n_test = [len(test) for _, test in table.splits]
     interval = corrected_interval(table.scores[metric][index].tolist(), n_train, n_test)
     return within_range(interval, metric)
 
 
-def _place(setting: dict[str, Any], across: Places, up: Places | None) -> tuple[int, int]:
+def _cell(setting: dict[str, Any], across: Places, up: Places | None) -> tuple[int, int]:
     row = 0 if up is None else up.values.index(setting[up.name])
     return row, across.values.index(setting[across.name])

@@ -24,20 +24,20 @@ class CoefficientPathDisplay(Display):
     ----------
     Cs : ndarray of float64, shape (n_cs,)
     coefs : ndarray of float64, shape (n_cs, n_features)
-        Of one binary problem.
+        Coefficients of one binary problem.
     names : list of str, length n_features
-        Of the features.
+        Names of the features.
     shown : list of int
-        Features with a colour and a place in the legend; the others are grey.
+        Features with a colour and an entry in the legend; the other features are grey.
     chosen : float, optional
-        A value of C to be marked.
+        A value of C to mark.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
-        One for each feature, in their order.
+        One line for each feature, in their order.
 
     See Also
     --------
@@ -78,15 +78,15 @@ class CoefficientPathDisplay(Display):
         Parameters
         ----------
         path : SVMPath
-            With a linear kernel.
+            A path with the linear kernel.
         label : object, optional
-            Of more than two classes, the one whose coefficients are drawn; None: the first.
+            The class whose coefficients are drawn, if there are more than two; None: the first.
         names : list of str, optional
-            Of the features, by default those of the data frame, or their indices.
+            Names of the features. Default: the names in the data frame, or indices.
         n_shown : int, default=6
-            Features in the legend: those of the largest coefficients anywhere on the path.
+            Number of features in the legend, those with the largest coefficients on the path.
         chosen : float, optional
-            A value of C to be marked, such as ``MarginClassifierCV``'s ``C_``.
+            A value of C to mark, such as ``C_`` of ``MarginClassifierCV``.
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.
@@ -98,20 +98,21 @@ class CoefficientPathDisplay(Display):
         Raises
         ------
         ValueError
-            If the path has no coefficients (a kernel), no such class, or another number of features
-            than there are names.
+            If the path has no coefficients, because of a kernel, if it has no such class, or if the
+            number of names differs from the number of features.
         """
         check("n_shown", cls.__name__, n_shown, Interval(0, np.inf, "left", integer=True))
         fitted = path.classifiers[0]
         if not hasattr(fitted, "coef_"):
-            raise ValueError(f"path of {cls.__name__} must be one of a linear kernel. Got {path!r}.")
+            raise ValueError(f"path of {cls.__name__} must have the linear kernel. Got {path!r}.")
         coefs = path.coefs[:, _problem_of(label, path, cls.__name__)]
         n_features = coefs.shape[1]
         if names is None:
             names = [str(name) for name in getattr(fitted, "feature_names_in_", range(n_features))]
         if len(names) != n_features:
             raise ValueError(
-                f"names of {cls.__name__} must be as many as features, {n_features}. Got {len(names)}."
+                f"names of {cls.__name__} must be {n_features} names, one for each feature. "
+                f"Got {len(names)}."
             )
         largest = np.argsort(-np.max(np.abs(coefs), axis=0), kind="stable")
         shown = sorted(largest[:n_shown].tolist())
@@ -120,7 +121,7 @@ class CoefficientPathDisplay(Display):
         return display.plot(ax, **line_kw)
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ax = self._axes(ax)
         self.lines_ = []
         for feature, coefs in enumerate(self.coefs.T):
@@ -132,7 +133,7 @@ class CoefficientPathDisplay(Display):
             ax.axvline(self.chosen, color="0.3", linestyle=":", label=f"C = {self.chosen:g}")
         ax.set(xscale="log", xlabel="C", ylabel="coefficient (per unit of the feature)")
         if scale_for([np.abs(self.coefs).max(axis=1)], 100) == "log":
-            # Linear up to the median, so that the largest C does not flatten all others.
+            # Linear up to the median, so that the largest C does not flatten the rest of the path.
             ax.set_yscale("symlog", linthresh=float(np.median(np.abs(self.coefs).max(axis=1))))
         ax.grid(**GRID)
         if self.shown or self.chosen is not None:
@@ -141,7 +142,7 @@ class CoefficientPathDisplay(Display):
 
 
 def _problem_of(label: Any, path: SVMPath, caller: str) -> int:
-    """The index of the binary problem of a class: int."""
+    """Return the index of the binary problem of a class."""
     labels: list[ArrayLike] = path.classes.tolist()
     if label is None:
         return 0

@@ -1,4 +1,4 @@
-"""Positions of a parameter's values on an axis: logarithmic, with inactive values apart."""
+"""Positions of a parameter's values on an axis: logarithmic, with a gap before inactive values."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-GAP = 1.6  # between the inactive value and the others, in their typical distance
+GAP = 1.6  # distance of the inactive value, in units of the typical distance of the other values
 
 
 class Places:
     """Positions of a parameter's values on an axis.
 
-    Positive numbers are placed at their logarithms, 0 before and inf behind them, with a gap.
-    Anything else (names, negative numbers) has equal distances.
+    Positive numbers are placed at their logarithms; 0 is placed before and inf after them, with a gap.
+    Other values (names, negative numbers) have equal distances.
 
     Parameters
     ----------
     name : str
     values : sequence
-        With repetitions.
+        May have repetitions.
 
     Attributes
     ----------
     name : str
     values : list
-        Distinct; numbers in ascending order, others in the given order.
+        Distinct values: numbers in ascending order, other values in the original order.
     places : ndarray of float64, shape (n_values,)
     inactive : list of bool
 
@@ -42,11 +42,11 @@ class Places:
         self.name = name
         self.values = list({repr(value): value for value in values}.values())  # dicts have no hash
         self.inactive = [False] * len(self.values)
-        self.numeric = all(isinstance(each, Real) and not isinstance(each, bool) for each in self.values)
+        self.numeric = all(isinstance(item, Real) and not isinstance(item, bool) for item in self.values)
         if self.numeric:
             self.values.sort()
-            self.inactive = [each == 0 or each == math.inf for each in self.values]
-        active = [each for each, off in zip(self.values, self.inactive, strict=True) if not off]
+            self.inactive = [number == 0 or number == math.inf for number in self.values]
+        active = [number for number, off in zip(self.values, self.inactive, strict=True) if not off]
         if not self.numeric or not active or min(active) < 0:
             self.places = np.arange(len(self.values), dtype=float)
             return
@@ -54,28 +54,28 @@ class Places:
         step = GAP * (float(np.median(np.diff(logs))) if len(logs) > 1 else 1.0)
         places = dict(zip(active, logs, strict=True))
         places |= {0: logs[0] - step, math.inf: logs[-1] + step}
-        self.places = np.array([places[each] for each in self.values])
+        self.places = np.array([places[number] for number in self.values])
 
     def label(self, index: int) -> str:
-        """A value for a tick: str."""
+        """Return the text of a tick."""
         value = self.values[index]
         text = f"{value:g}" if self.numeric else str(value)
         text = "∞" if text == "inf" else text
         return f"{text}\n(off)" if self.inactive[index] else text
 
     def runs(self) -> list[slice]:
-        """Ranges of values that a line connects, inactive ones each alone: list of slice."""
+        """Return the ranges of values that a line connects; every inactive value is a separate range."""
         active = [index for index, off in enumerate(self.inactive) if not off]
-        alone = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
-        return alone + ([slice(active[0], active[-1] + 1)] if active else [])
+        single = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
+        return single + ([slice(active[0], active[-1] + 1)] if active else [])
 
     def borders(self) -> list[float]:
-        """Positions of the gaps: list of float."""
+        """Return the positions of the gaps."""
         pairs = zip(self.inactive, self.inactive[1:], self.places, self.places[1:], strict=False)
         return [(left + right) / 2 for off, next_off, left, right in pairs if off != next_off]
 
     def draw(self, axis: Any, line: Callable[..., Any], places: NDArray[np.int64] | None = None) -> None:
-        """Put ticks and labels on an axis, and dotted lines (by `line`) through the gaps."""
+        """Set ticks and labels of an axis, and draw dotted lines (by `line`) through the gaps."""
         axis.set_ticks(self.places if places is None else places)
         axis.set_ticklabels([self.label(index) for index in range(len(self.values))])
         axis.set_tick_params(which="minor", length=0)
@@ -85,6 +85,6 @@ class Places:
 
 
 def _between(inactive: list[bool]) -> list[float]:
-    """Borders of values at the positions 0, 1, 2, ..."""
+    """Return the borders between active and inactive values at the positions 0, 1, 2, ..."""
     pairs = enumerate(zip(inactive, inactive[1:], strict=False))
     return [index + 0.5 for index, (off, next_off) in pairs if off != next_off]

@@ -1,4 +1,4 @@
-"""Mean ranks of algorithms over data sets, with those that do not differ joined."""
+"""Mean ranks of algorithms over data sets; bars join ranks that do not differ significantly."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RanksDisplay(Display):
-    """The critical-difference diagram: mean ranks on an axis, bars over those that do not differ.
+    """Critical-difference diagram: mean ranks on an axis, with bars over ranks that do not differ.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ class RanksDisplay(Display):
     groups : list of (float, float)
         The mean ranks at the ends of each bar.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        After `plot`.
+        Set by `plot`.
 
     See Also
     --------
-    ComparisonDisplay : Studies of one data set.
+    ComparisonDisplay : Compares studies of one data set.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class RanksDisplay(Display):
         return cls(ranking, confidence).plot(ax)
 
     def plot(self, ax: "Axes | None" = None) -> Self:
-        """Draw: the display itself."""
+        """Draw, and return the display."""
         ranking = self.ranking
         k = len(ranking.algorithms)
         ax = self._axes(ax, size=(6.4, 1.5 + 0.25 * k))
@@ -98,7 +98,7 @@ class RanksDisplay(Display):
             fontsize="medium",
         )
         ax.set_xlim(1 - 0.05 * k, k + 0.05 * k)
-        ax.set_ylim(depth + 0.4 * ((k + 1) // 2), 0)  # the axis on top
+        ax.set_ylim(depth + 0.4 * ((k + 1) // 2), 0)  # downwards, as the axis is on top
         ax.set_xticks(range(1, k + 1))
         ax.xaxis.tick_top()
         ax.yaxis.set_visible(False)
@@ -108,10 +108,10 @@ class RanksDisplay(Display):
 
 
 def _groups(ranks: list[float], difference: float) -> list[tuple[float, float]]:
-    """The largest ranges of two or more ascending ranks that are no further apart than that."""
+    """Return the largest ranges of at least two ascending ranks that span at most `difference`."""
     groups: list[tuple[float, float]] = []
     for begin, low in enumerate(ranks):
-        joined = [each for each in ranks[begin:] if each - low <= difference]
+        joined = [rank for rank in ranks[begin:] if rank - low <= difference]
         if len(joined) > 1 and (not groups or joined[-1] > groups[-1][1]):
             groups.append((low, joined[-1]))
     return groups

@@ -1,4 +1,4 @@
-"""Import of matplotlib, colours, markers and axes of all figures."""
+"""Import of matplotlib, and the colours, markers and axes of all figures."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
-# Okabe & Ito (2008), Color Universal Design, the strongest first, without yellow, too faint for lines.
+# Okabe & Ito (2008), Color Universal Design, strongest first, without yellow, which is too faint.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
@@ -21,12 +21,12 @@ COLOUR_MAP = "cividis"  # even in lightness, blue to yellow
 GRID: dict[str, Any] = {"color": "0.5", "alpha": 0.3, "linewidth": 0.6}
 BAND = 0.18  # opacity
 SMALL_LEGEND = 4  # entries
-ROWS = 14  # of a column of a legend outside
-MANY = 20  # curves; more have no colour and no name each
+ROWS = 14  # rows in a column of a legend outside the axes
+MANY = 20  # with more curves, all have the same colour and share one name
 
 
 def pyplot(caller: str) -> Any:
-    """matplotlib.pyplot, imported when a figure is drawn.
+    """Import matplotlib.pyplot, when a figure is drawn, and return it.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class Display:
     figure_: "Figure | SubFigure"
 
     def _axes(self, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
-        """Axes to draw on, given or new, kept as `ax_` and `figure_`."""
+        """Return `ax` or new axes, and set `ax_` and `figure_`."""
         if ax is None:
             plt = pyplot(type(self).__name__)
             _, ax = plt.subplots(figsize=size, layout="constrained")
@@ -60,31 +60,31 @@ class Display:
 
 
 def look(index: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the line of that index: dict. They repeat after three rounds."""
-    turn, place = divmod(index, len(COLOURS))
+    """Return colour, marker and dashes of a line by its index; they repeat after three rounds."""
+    turn, number = divmod(index, len(COLOURS))
     return {
-        "color": COLOURS[place],
-        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "color": COLOURS[number],
+        "marker": MARKERS[(number + turn) % len(MARKERS)],
         "linestyle": DASHES[turn % len(DASHES)],
     }
 
 
 def looks_of(index: int, n_curves: int) -> dict[str, Any]:
-    """`look` of a curve: dict. More than `MANY` curves are all alike, thin and without markers."""
+    """Return the `look` of a curve; more than `MANY` curves are all thin and without markers."""
     if n_curves <= MANY:
         return look(index)
     return {"color": COLOURS[0], "linewidth": 0.7, "alpha": 0.5}
 
 
 def labels_of(names: Sequence[str]) -> list[str]:
-    """Entries of the legend: list of str. More than `MANY` curves have one entry, their number."""
+    """Return the entries of the legend; more than `MANY` curves have one entry with their number."""
     if len(names) <= MANY:
         return list(names)
-    return [f"{len(names)} problems", *["_"] * (len(names) - 1)]  # matplotlib leaves out names with _
+    return [f"{len(names)} problems", *["_"] * (len(names) - 1)]  # matplotlib omits names with _
 
 
 def legend(ax: "Axes", title: str | None = None) -> None:
-    """Draw a legend inside the axes, if it is small, else to the right, in columns."""
+    """Draw a small legend inside the axes, and a larger one to the right, in columns."""
     n_entries = len(ax.get_legend_handles_labels()[1])
     if n_entries <= SMALL_LEGEND:
         ax.legend(title=title)
@@ -100,7 +100,7 @@ def legend(ax: "Axes", title: str | None = None) -> None:
 
 
 def count_on(axis: "Axis") -> None:
-    """Label an axis of counts: few ticks, at whole numbers, thousands as k and millions as M."""
+    """Label an axis of counts with few ticks at whole numbers, and with k and M for large numbers."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if axis.get_scale() == "linear":
@@ -112,19 +112,19 @@ def count_on(axis: "Axis") -> None:
 
 
 def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
-    """A scale for values: "log" if all are positive and the greatest is `ratio` times the least."""
-    values = np.concatenate([np.ravel(each) for each in arrays]).astype(float)
+    """Return "log" if all values are positive and span at least the ratio, otherwise "linear"."""
+    values = np.concatenate([np.ravel(array) for array in arrays]).astype(float)
     values = values[np.isfinite(values)]
     if len(values) and values.min() > 0 and values.max() >= ratio * values.min():
         return "log"
     return "linear"
 
 
-def with_defaults(defaults: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:
-    """Keywords of matplotlib; given ones replace defaults."""
-    return defaults | (given or {})
+def with_defaults(defaults: dict[str, Any], keywords: dict[str, Any] | None) -> dict[str, Any]:
+    """Return matplotlib keywords, which replace defaults."""
+    return defaults | (keywords or {})
 
 
 def metric_label(metric: str) -> str:
-    """A metric with its unit for an axis: scores of scikit-learn have none but their range."""
+    """Return the label of a metric for an axis; instead of a unit, it shows that a metric is a share."""
     return f"{metric} (share)" if is_share(metric) else metric

@@ -1,11 +1,11 @@
-"""Checks for authors of algorithms and rules: those that the built-in ones pass.
+"""Checks for authors of algorithms and rules, which all built-ins pass.
 
 >>> from margins.testing import check_rule
 >>> from margins.rules import DynamicMargin
 >>> check_rule(DynamicMargin(0.1))
 
 The checks need no test framework: each raises AssertionError with the name of the class, the check,
-what it got and what it expected. A framework may run them one by one::
+what it got and what it expected. A test framework can run them separately::
 
     @pytest.mark.parametrize(("check", "arguments"), algorithm_checks("halving"))
     def test_halving(check, arguments):

@@ -16,7 +16,7 @@ class Violation(Exception):
     Parameters
     ----------
     got, expected : object
-        For the message.
+        Values for the message.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def require(holds: object, got: object, expected: object) -> None:
 
 
 def text_of(error: Exception) -> str:
-    """The type and message of an exception; without a message, as of a bare assert, its line."""
+    """Return the type and the message of an exception, or its line if it has no message."""
     if str(error):
         return f"{type(error).__name__}: {error}"
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -43,12 +43,12 @@ def text_of(error: Exception) -> str:
 
 
 def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function a check: every exception becomes an AssertionError with class and check.
+    """Return a decorator for checks: every exception becomes an AssertionError with class and check.
 
     Parameters
     ----------
     name_of : callable
-        The name of what is checked, given the check's first argument.
+        Returns the name of the check's first argument.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +56,7 @@ def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], C
         def check(subject: Any, *arguments: Any) -> None:
             where = f"{name_of(subject)} fails {function.__name__}: "
             with warnings.catch_warnings():
-                # Fits are short: other checks test whether the accuracy is proven.
+                # Fits are short; separate checks test whether the accuracy is proven.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 try:
                     function(subject, *arguments)

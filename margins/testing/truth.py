@@ -1,4 +1,4 @@
-"""Solutions of small problems, by code that shares nothing with the kernels."""
+"""Solutions of small problems, by code that is independent of the kernels."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,7 +10,6 @@ from scipy.optimize import lsq_linear
 
 class Problem(NamedTuple):
     """A binary problem.
-
 
     Examples
     --------
@@ -24,7 +23,7 @@ class Problem(NamedTuple):
     C: float  # penalty; inf: the hard margin
 
     def data(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
-        """y_k [x_k, rho], with `extended` also one slack feature each: ndarray, shape (m, .)."""
+        """Return y_k [x_k, rho], with one slack feature each if `extended`: ndarray, shape (m, .)."""
         parts = [self.X, np.full((len(self.y), 1), rho)]
         data: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
         if extended and np.isfinite(self.C):
@@ -33,11 +32,11 @@ class Problem(NamedTuple):
 
 
 def maximum_margin(data: NDArray[np.float64]) -> float:
-    """The distance of the origin from the convex hull of the y_k; 0.0 if they are not separable.
+    """Return the distance of the origin from the convex hull of the y_k; 0.0 if not separable.
 
     The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
-    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2. ArithmeticError if weak duality does not confirm
-    it.
+    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2. Raise ArithmeticError if weak duality does not
+    confirm the result.
     """
     radius = float(np.linalg.norm(data, axis=1).max())
     system = np.vstack([data.T, np.full(len(data), radius)])
@@ -59,14 +58,16 @@ def maximum_margin(data: NDArray[np.float64]) -> float:
 def least_objective(
     data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str
 ) -> float:
-    """min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2, or not squared: "hinge".
+    """Return min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2.
 
-    The y_k, shape (m, d), have no slack features. C inf: the hard margin.
+    With loss "hinge", the slack is not squared. The y_k, shape (m, d), have no slack features. C inf:
+    the hard margin.
     """
     products, sqnorm = data @ weights, weights @ weights
     if np.isinf(C):
         return 0.5 * sqnorm / products.min() ** 2 if products.min() > 0 else np.inf
-    # Between the points 1 / p_k the objective is a parabola: its minimum is one of theirs, or an end.
+    # Between the points 1 / p_k the objective is a parabola: the minimum is a vertex or one of the
+    # points.
     scales = [0.0]
     for p in (np.inf, *products[products > 0]):
         loses = products[products < p]
@@ -83,10 +84,10 @@ def least_objective(
 
 
 def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str) -> float:
-    """|w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2, or not squared: "hinge".
+    """Return |w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2; with loss "hinge", the slack is not squared.
 
-    The y_k, shape (m, d), have no slack features. C inf: the hard margin, whose objective is inf where
-    some w.y_k is below 1, but for rounding.
+    The y_k, shape (m, d), have no slack features. C inf: the hard margin, whose objective is inf if some
+    w.y_k is below 1, except for rounding.
     """
     products, sqnorm = data @ weights, weights @ weights
     if np.isinf(C):
@@ -96,7 +97,7 @@ def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float,
 
 
 def problems(n_problems: int = 9) -> Iterator[Problem]:
-    """Small random problems, separable and not, of integers and of reals, with C = 1, 100 and inf."""
+    """Yield small random problems, separable or not, with integers or reals, and C = 1, 100 or inf."""
     for seed in range(n_problems):
         rng = np.random.default_rng(seed)
         m, d = int(rng.integers(6, 11)), int(rng.integers(1, 4))
@@ -110,7 +111,7 @@ def problems(n_problems: int = 9) -> Iterator[Problem]:
 
 
 def separable_problem(C: float) -> Problem:
-    """Twenty samples in three dimensions, with a gap between the classes."""
+    """Return twenty samples in three dimensions, with a gap between the classes."""
     rng = np.random.default_rng(3)
     y = np.where(np.arange(20) % 2, 1, -1)
     X = rng.normal(size=(20, 3))
@@ -121,7 +122,7 @@ def separable_problem(C: float) -> Problem:
 def clouds(
     n_classes: int = 2, n_samples: int = 48, n_features: int = 4, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Overlapping normal clouds: X, exact in float32, and y, the codes 0 .. n_classes - 1."""
+    """Return overlapping normal clouds: X, exact in float32, and y, the codes 0 .. n_classes - 1."""
     rng = np.random.default_rng(seed)
     y = np.arange(n_samples) % n_classes
     X = 1.5 * rng.normal(size=(n_classes, n_features))[y] + rng.normal(size=(n_samples, n_features))

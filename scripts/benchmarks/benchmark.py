@@ -22,7 +22,7 @@ their measured time.
 
 With --accesses: nanoseconds per sample, compared with scipy's ``X @ w``.
 
-Data sets are those of real_data.py, and two that scikit-learn ships. Where a value exceeds 10, as in
+Data sets are all sets of real_data.py, and two that scikit-learn ships. If a value exceeds 10, as in
 raw data, every feature is divided by its largest value (MaxAbsScaler), as is recommended to users.
 """
 
@@ -52,7 +52,7 @@ SHIPPED = {"digits": load_digits, "breast-cancer": load_breast_cancer}
 MANY_CLASSES = ("mnist", "digits")
 GROWING = ("covtype", "news20")
 EPS = 0.01
-MARGIN_GAP = 1 / (1 - EPS) ** 2 - 1  # of the objective, where the margin is 99 % of the largest
+MARGIN_GAP = 1 / (1 - EPS) ** 2 - 1  # gap of the objective if the margin is 99 % of the maximum
 RAW = 10.0
 FRACTIONS = (1 / 16, 1 / 4, 1)
 FITS = 1
@@ -81,25 +81,25 @@ class Benchmark:
         self.X, self.y, self.classes = load(name)
 
     def l1_svm(self):
-        """The problem of (a) and (b)."""
+        """Return the problem of (a) and (b)."""
         return peers.Problem(self.X, self.y, "hinge", 1.0, intercept=False)
 
     def maximum_margin(self, rows=None):
-        """The problem of (c), of all rows or of some."""
+        """Return the problem of (c), with all rows or some rows."""
         X, y = (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
         delta, _ = soft_margins.delta_of(self.name, soft_margins.length_of_longest(self.X))
         return peers.Problem(X, y, "squared_hinge", 1 / (2 * delta**2), best_length=True)
 
     def squared_hinge(self, C):
-        """LinearSVC's default problem."""
+        """Return LinearSVC's default problem."""
         return peers.Problem(self.X, self.y, "squared_hinge", C)
 
     def named(self, *more):
-        """The requested algorithms of this library, and more, as arguments of `contests.contest`."""
+        """Return the requested algorithms of this library as arguments of `contests.contest`."""
         return {name: (name, {}) for name in dict.fromkeys((*self.arguments.algorithms, *more))}
 
     def contest(self, problem, gap, ours=None, others=None):
-        """The contest of all solvers of a problem: dict."""
+        """Run the contest of all solvers of a problem: dict."""
         ours = {
             label: spec
             for label, spec in (self.named() if ours is None else ours).items()
@@ -152,7 +152,7 @@ class Benchmark:
         return self.arguments.data is not None
 
     def memory(self, problem, gap=MARGIN_GAP):
-        """Peak memory of a fit of auto and of LinearSVC: dict."""
+        """Measure the peak memory of a fit of auto and of LinearSVC: dict."""
         statement = {name: getattr(problem, name) for name in ("loss", "C", "intercept")}
         common = {"problem": statement, "seed": self.arguments.seed, "max_iter": self.arguments.max_iter}
         accuracy = {"eps": contests.accuracy_of(problem.loss, gap), "tol": 0.1}
@@ -173,7 +173,7 @@ class Benchmark:
         return {"loss": problem.loss, "X": size, "rows": rows}
 
     def accesses(self):
-        """Nanoseconds of an access, in passes alone and in whole fits: dict."""
+        """Measure the nanoseconds of an access, in single passes and in whole fits: dict."""
         found = measuring.access_costs(self.X, self.y, self.arguments.repeats)
         for key, problem, gap in (
             ("fit, hinge", self.l1_svm(), 0.01),
@@ -189,7 +189,7 @@ class Benchmark:
 
 
 def run(name, arguments, progress, others=()):
-    """The requested results for one data set: dict."""
+    """Return the requested results for one data set: dict."""
     benchmark = Benchmark(name, arguments, others)
     result = {
         "data": name,
@@ -217,7 +217,7 @@ def run(name, arguments, progress, others=()):
 
 
 def chosen(parser, arguments):
-    """Names of the data sets: those given, or all available ones."""
+    """Return the names of the requested data sets, or of all available ones."""
     available = [*real_data.available(), *SHIPPED]
     for name in arguments.data or []:
         if name not in available:
@@ -235,7 +235,11 @@ def command_line():
         "--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help="default: all"
     )
     parser.add_argument(
-        "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="of ours (default: auto)"
+        "--algorithms",
+        nargs="+",
+        default=["auto"],
+        metavar="NAME",
+        help="our algorithms (default: auto)",
     )
     parser.add_argument(
         "--limit",

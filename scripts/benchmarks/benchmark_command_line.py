@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def seconds_of(command):
-    """Processor seconds of a process and its children: float."""
+    """Return the processor seconds of a process and its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

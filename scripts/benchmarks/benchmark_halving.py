@@ -1,4 +1,4 @@
-"""Successive halving against the search of the whole grid: processor seconds in one run.
+"""Successive halving against a search of the whole grid: processor seconds in one run.
 
 The same `parameter_search`, with a grid and with `Halving` of it, on the data set that `--data` names,
 from the folder that MARGINS_DATA names: linear classifiers over C, loss and class weights, or those with
@@ -33,7 +33,7 @@ TITLES = ("", "seconds", "rounds", "accuracy", "chosen")
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,7 +46,7 @@ def command_line():
 
 
 def row(name, grid, X, y, arguments):
-    """The search of a grid, as a row of the table: list of str."""
+    """Search a grid, and return a row of the table: list of str."""
     start = time.process_time()
     study = parameter_search(
         margins.MarginClassifier(kernel=arguments.kernel, random_state=0),

@@ -10,8 +10,8 @@ dense and sparse input. Both have the same cache, and one thread; of each side t
 fits counts.
 
 Also: the gap of SVC's solution, computed from its dual variables; seconds of our decision_function on
-the training samples over those of SVC; and the peak of memory that a fit needs beside X, less its cache.
-With `--peers` also our seconds at the first gap over those of kernel classifiers of other packages that
+the training samples relative to SVC; and the peak memory of a fit in addition to X and its cache. With
+`--peers` also our seconds at the first gap relative to kernel classifiers of other packages that
 are installed (`peers.KERNEL_PEERS`), at the largest tolerance that reaches that gap, with the faster of
 dense and sparse input.
 With `--threads 2` also the time of our fits by the clock with one thread over that with two, which needs
@@ -43,13 +43,13 @@ RAW = 10.0
 DATA = ("usps", "a9a", "w8a", "mnist", "covtype", "shuttle", "satimage", "spambase")
 MEGABYTE = 2**20
 DENSE = 2000  # megabytes at most that X may take as a dense array
-# Of peers: a fit that takes so many times as long as ours is the last one.
+# No further fits of a peer after a fit that takes this many times as long as ours.
 PATIENCE = 50
 TOLERANCES = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)
 
 
 def problem_of(name, n_rows, seed):
-    """X as CSR matrix of float64, and labels: of a real data set, or of the digits by parity."""
+    """Return X, CSR of float64, and labels of a real data set, or of the digits by parity."""
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         X, y = X / 16, y % 2
@@ -64,7 +64,7 @@ def problem_of(name, n_rows, seed):
 
 
 def seconds_of(make, X, y, repeats):
-    """The least processor seconds of some fits, and the last classifier."""
+    """Return the smallest processor seconds of several fits, and the last classifier."""
     best = np.inf
     for _ in range(repeats):
         begin = time.process_time()
@@ -74,9 +74,9 @@ def seconds_of(make, X, y, repeats):
 
 
 def memory_of(make, X, y, cache):
-    """Megabytes that a fit needs at its peak beside X and its cache; None where Linux does not say."""
+    """Return a fit's peak memory without X and its cache, in megabytes; None if it is unknown."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is that of the fit
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak before the fit
     except OSError:
         return None
     before = _status("VmRSS")
@@ -86,7 +86,7 @@ def memory_of(make, X, y, cache):
 
 
 def _status(name):
-    """A number of bytes of this process's status."""
+    """Return a number of bytes in this process's status."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(name + ":"):
             return 1024 * int(line.split()[1])
@@ -94,7 +94,7 @@ def _status(name):
 
 
 def gap_of(svc, X, y, gamma):
-    """The relative duality gap of a solution of SVC, with the intercept that is best for its scores.
+    """Return the relative duality gap of an SVC, with the best intercept for its scores.
 
     From its dual variables alone: not every class here predicts every input.
     """
@@ -111,7 +111,7 @@ def gap_of(svc, X, y, gamma):
 
 
 def compare(name, arguments):
-    """One row for every C and gamma: yields dict."""
+    """Yield one row for every C and gamma: dict."""
     X, y = problem_of(name, arguments.rows, arguments.seed)
     dense = X.toarray() if X.shape[0] * X.shape[1] * 8 <= DENSE * MEGABYTE else None
     inputs = [X] if dense is None else [dense, X] if X.nnz < 0.5 * dense.size else [dense]
@@ -149,7 +149,7 @@ def compare(name, arguments):
 
 
 def peer_seconds(kind, kernel, inputs, y, arguments, most=np.inf):
-    """The least seconds in which a class reaches the first gap, with any input; inf: it does not.
+    """Return the smallest time in which a class reaches the first gap, with any input, or inf.
 
     A tolerance is no longer lowered after a fit of more than `most` seconds.
     """
@@ -170,7 +170,7 @@ def peer_seconds(kind, kernel, inputs, y, arguments, most=np.inf):
 
 
 def speedup_of(make, X, y, n_threads, repeats):
-    """The least time of some fits by the clock with one thread, over that with several."""
+    """Return the smallest wall-clock time of fits with one thread divided by that with several."""
     times = {1: [], n_threads: []}
     for _ in range(repeats):
         for n_jobs, seconds in times.items():
@@ -181,20 +181,20 @@ def speedup_of(make, X, y, n_threads, repeats):
 
 
 def seconds_to_predict(classifier, X):
-    """Processor seconds of a decision_function."""
+    """Return the processor seconds of a decision_function."""
     begin = time.process_time()
     classifier.decision_function(X)
     return time.process_time() - begin
 
 
 def variance(X):
-    """That of all elements of a CSR matrix."""
+    """Return the variance of all elements of a CSR matrix."""
     mean = X.sum() / np.prod(X.shape)
     return X.multiply(X).sum() / np.prod(X.shape) - mean * mean
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

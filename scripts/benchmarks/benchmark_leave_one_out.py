@@ -47,7 +47,7 @@ TITLES = ("", "samples", "features", "kernel", "loss", "C", "seconds", "n fits",
 
 
 def data_of(name, n_rows):
-    """X and y of a data set: at most so many samples."""
+    """Return X and y of a data set, with a maximum number of samples."""
     if name == TUMOURS:
         X, y = load_breast_cancer(return_X_y=True)
     else:
@@ -61,7 +61,7 @@ def data_of(name, n_rows):
 
 
 def timed(job):
-    """What a job returns, and its processor seconds."""
+    """Return the result of a job, and its processor seconds."""
     begin = time.process_time()
     result = job()
     return result, time.process_time() - begin
@@ -81,11 +81,11 @@ def peer_for(X, y, C):
 
 
 def measure(name, X, y, kernel, loss, C, repeats):
-    """A row of the table: dict."""
+    """Measure a row of the table: dict."""
     classifier = margins.MarginClassifier(C=C, loss=loss, kernel=kernel, gamma="scale")
     peer = peer_for(X, y, C) if (kernel, loss) == ("linear", "squared_hinge") else None
     seconds, fits, peers = [], [], []
-    n_groups = {}  # how many a step, or a path, was needed for
+    n_groups = {}  # number of groups that needed a step, or a path
 
     def counted(method):
         def call(self, groups):
@@ -132,7 +132,7 @@ def measure(name, X, y, kernel, loss, C, repeats):
 
 
 def line_of(row):
-    """A line of the table: list of str."""
+    """Return a line of the table: list of str."""
     theirs, ratio = row["seconds of n LinearSVC"], row["ratio to LinearSVC"]
     return [
         row["name"],
@@ -153,11 +153,11 @@ def line_of(row):
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
     parser.add_argument("--rows", type=int, default=2000, metavar="N", help="default: %(default)s")
     parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=KERNELS)
     parser.add_argument("--C", nargs="+", type=float, default=CS, metavar="C")

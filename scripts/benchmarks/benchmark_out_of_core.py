@@ -3,18 +3,18 @@
     MARGINS_DATA=... python scripts/benchmarks/benchmark_out_of_core.py [--quick] [--tasks map ...]
 
 All data are copies of Covertype, every feature divided by its largest value, rows in random order; with
-`--quick`, a generated set of 20,000 rows. Copies do not change the problem but for C: m copies with
+`--quick`, a generated set of 20,000 rows. Copies do not change the problem except for C: m copies with
 penalty C have the optimum of one with m C, so every fit is compared with one in memory, within their
 proven gaps.
 
-map         a memory map of `--copies` copies in a temporary folder, fitted by a process of its own:
+map         a memory map of `--copies` copies in a temporary folder, fitted by a separate process:
             passes, seconds, and the peak of its resident memory, pages of the map included
 rules       the same of at most 4 copies, by algorithms of rules: also epochs, and accesses of a sample,
             most of them in active sets
-threads     an array in memory by dask's threads, and directly: seconds by the clock and of the processor
+threads     an array in memory by dask's threads, and directly: wall-clock and processor seconds
 partitions  1 to 64 partitions: objectives and gaps
-workers     4 copies on a cluster of one and of two processes: seconds by the clock; of the processors,
-            those of the client and of the worker that has most of them; and megabytes that workers send
+workers     4 copies on a cluster of one and of two processes: wall-clock seconds; processor seconds
+            of the client and of the worker with the most; and megabytes that workers send
 """
 
 import argparse
@@ -53,7 +53,7 @@ ROWS = 1 << 16  # written at a time
 
 
 def samples(quick):
-    """X, dense, and labels."""
+    """Return X, dense, and labels."""
     if quick:
         X, y = make_classification(20_000, 12, flip_y=0.1, random_state=0)
         return X / np.abs(X).max(axis=0), y
@@ -63,7 +63,7 @@ def samples(quick):
 
 
 def seconds_of(fit):
-    """Seconds by the clock and of the processor, and what was fitted."""
+    """Return wall-clock and processor seconds, and the fitted object."""
     clock, processor = time.perf_counter(), time.process_time()
     classifier = fit()
     return time.perf_counter() - clock, time.process_time() - processor, classifier
@@ -74,12 +74,12 @@ def classifier_of(loss, C=1.0, **options):
 
 
 def agree(one, other):
-    """True if the intervals that two certificates prove, [dual, primal], have a number in common."""
+    """Return True if the intervals [dual, primal] of two certificates have a number in common."""
     return bool(one["dual"] <= other["primal"] and other["dual"] <= one["primal"])
 
 
 def outcome(classifier):
-    """The proof of a fit: dict."""
+    """Return the proof of a fit: dict."""
     certificate = classifier.certificates_[0]
     return {
         "primal": certificate.primal,
@@ -94,7 +94,7 @@ def outcome(classifier):
 
 
 def of_map(X, y, arguments):
-    """Fits of a memory map: yields dict."""
+    """Fit a memory map: yields dict."""
     with TemporaryDirectory(dir=arguments.folder) as folder:
         write(folder, X, y, arguments.copies)
         for loss in LOSSES:
@@ -108,7 +108,7 @@ def of_map(X, y, arguments):
 
 
 def of_rules(X, y, arguments):
-    """Fits of a memory map by algorithms of rules: yields dict."""
+    """Fit a memory map with rule-based algorithms: yields dict."""
     copies = min(arguments.copies, 4)
     with TemporaryDirectory(dir=arguments.folder) as folder:
         write(folder, X, y, copies)
@@ -127,7 +127,7 @@ def of_rules(X, y, arguments):
 
 
 class CountedChunks(Chunks):
-    """Chunks that count how often one is read."""
+    """Chunks that count how often a chunk is read."""
 
     n_read = 0
 
@@ -149,7 +149,7 @@ def write(folder, X, y, copies):
 
 
 def child(folder, loss, n_features, name="auto", eps=EPS):
-    """One fit of a memory map, in a process of its own: prints its outcome."""
+    """Fit a memory map in a separate process, and print the outcome."""
     y = np.load(Path(folder) / "y.npy")
     X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
     before, chunks = status("VmHWM"), CountedChunks(Chunks.of_rows(X, y).parts)
@@ -164,7 +164,7 @@ def child(folder, loss, n_features, name="auto", eps=EPS):
 
 
 def status(name):
-    """A number of bytes of this process's status; nan where there is none."""
+    """Return a number of bytes in this process's status; nan if it is not available."""
     path = Path("/proc/self/status")
     lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
     sizes = [1024 * int(line.split()[1]) for line in lines if line.startswith(name + ":")]
@@ -172,7 +172,7 @@ def status(name):
 
 
 def by_threads(X, y, arguments):
-    """Fits by dask's threads and in memory, in turn: yields dict."""
+    """Fit with dask's threads and in memory, in turn: yields dict."""
     import dask.array as da
 
     rows = -(-len(y) // arguments.partitions)
@@ -193,7 +193,7 @@ def by_threads(X, y, arguments):
 
 
 def by_partitions(X, y, arguments):
-    """Fits in 1 to 64 partitions: yields dict."""
+    """Fit 1 to 64 partitions: yields dict."""
     for loss in LOSSES:
         found = []
         for n in (1, 4, 16, 64):
@@ -211,7 +211,7 @@ def by_partitions(X, y, arguments):
 
 
 def by_workers(X, y, arguments):
-    """Fits on clusters of one and of two processes: yields dict."""
+    """Fit on clusters of one and of two processes: yields dict."""
     from distributed import Client, LocalCluster
 
     kinds = ("seconds", "processor seconds", "sent megabytes")
@@ -245,7 +245,7 @@ def by_workers(X, y, arguments):
 
 
 def persisted(folder, m, d, n_partitions):
-    """The samples of a file, loaded by the workers of the current client: arrays of dask."""
+    """Load the samples of a file with the workers of the current client: arrays of dask."""
     import dask
     import dask.array as da
     from distributed import wait
@@ -277,7 +277,7 @@ def bytes_sent(dask_worker):
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -285,7 +285,7 @@ def command_line():
     parser.add_argument("--copies", type=int, default=16, metavar="N", help="default: %(default)s")
     parser.add_argument("--partitions", type=int, default=12, metavar="N", help="default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="default: %(default)s")
-    parser.add_argument("--folder", help="of temporary files")
+    parser.add_argument("--folder", help="folder of temporary files")
     parser.add_argument("--quick", action="store_true", help="a generated set of 20,000 rows")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -309,7 +309,7 @@ def main(argv=None):
     }
     results = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of dask, about ports and sizes of graphs
+        warnings.simplefilter("ignore", UserWarning)  # dask warns about ports and sizes of graphs
         for task in arguments.tasks:
             results[task] = []
             for row in functions[task](X, y, arguments):

@@ -1,10 +1,10 @@
 """Selection of C by cross-validation in one call, against scikit-learn's grid search: processor seconds.
 
-Ours: `MarginClassifierCV`, folds along their paths, every fit to a proof of its own. Theirs:
+Ours: `MarginClassifierCV`, folds along their paths, every fit with a separate proof. Theirs:
 `GridSearchCV` of `LinearSVC`, as both come. Same data, folds, values of C and metric, one thread, and
 the final fit to all samples included. Each side runs in turn, and its median counts.
 
-The data are those of the folder that MARGINS_DATA names, and generated windows of a time series: 22
+The data are in the folder that MARGINS_DATA names, or generated windows of a time series: 22
 features, the first ten the position in a cycle, the others successive values of a correlated signal, one
 sample in ten positive. Data of many classes have fewer values of C and folds, since a fit of
 `LinearSVC` to one of them takes up to half a minute.
@@ -58,7 +58,7 @@ TWO_CLASSES = ("a9a", "w8a")
 
 
 def make_windows(n_samples=50_000, correlation=0.98, random_state=0):
-    """Windows of a time series: X, CSR of shape (n_samples, 22), and y."""
+    """Return windows of a time series: X, CSR of shape (n_samples, 22), and y."""
     rng = np.random.default_rng(random_state)
     X = np.zeros((n_samples, 22))
     X[np.arange(n_samples), np.arange(n_samples) % 10] = 1
@@ -73,7 +73,7 @@ def make_windows(n_samples=50_000, correlation=0.98, random_state=0):
 
 
 def data_of(name, quick):
-    """X and y of a case."""
+    """Return X and y of a case."""
     if name == "windows":
         return make_windows(1000 if quick else 50_000)
     dataset = (real_data.binary if name in TWO_CLASSES else real_data.load)(name)
@@ -81,14 +81,14 @@ def data_of(name, quick):
 
 
 def timed(fit):
-    """What `fit` returns, and its processor seconds."""
+    """Return the result of `fit`, and its processor seconds."""
     begin = time.process_time()
     result = fit()
     return result, time.process_time() - begin
 
 
 def measure(case, repeats, quick=False):
-    """A row of the table: dict."""
+    """Measure a row of the table: dict."""
     X, y = data_of(case.name, quick)
     Cs = np.logspace(*case.ends, case.n_cs)
     ours = margins.MarginClassifierCV(Cs=Cs, cv=case.n_folds, eps=EPS, random_state=0)
@@ -124,12 +124,12 @@ def measure(case, repeats, quick=False):
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [case.name for case in CASES]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="default: %(default)s")
     parser.add_argument(
         "--quick", action="store_true", help="windows alone, of 1000 samples: to see that it runs"

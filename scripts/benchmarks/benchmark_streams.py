@@ -1,4 +1,4 @@
-"""Which algorithm for which stream: errors of every algorithm that has `partial_fit`, at its defaults.
+"""Errors on streams of every algorithm that has `partial_fit`, with default parameters.
 
 Six kinds of generated streams. Every chunk of 50 samples is predicted before it is learnt
 (progressive validation); the first tenth of the stream does not count. Each number is the mean over the
@@ -34,7 +34,7 @@ LABELS = (-1, 1)
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -71,7 +71,7 @@ def chunks_of(kind, n_chunks, seed):
 
 
 def _direction(rng):
-    """A random vector of length 1."""
+    """Return a random vector of length 1."""
     vector = rng.normal(size=N_FEATURES)
     return vector / np.linalg.norm(vector)
 
@@ -101,7 +101,7 @@ def error_of(classifier, kind, n_chunks, seed):
 
 
 def classifier_of(name, seed):
-    """The classifier of a name, at its defaults."""
+    """Return the classifier of a name, with default parameters."""
     if name == "sgd":
         return SGDClassifier(random_state=seed)
     classifier = margins.get(name)()

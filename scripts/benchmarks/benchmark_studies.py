@@ -41,7 +41,7 @@ TITLES = ("", "seconds", "fits", "fits / s", "accuracy")
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -50,14 +50,16 @@ def command_line():
         "--n-jobs-at",
         choices=("inner", "outer", "both"),
         default="outer",
-        help="of scikit-learn; both: the faster one counts (default: %(default)s)",
+        help="where scikit-learn uses n_jobs; both: the faster one counts (default: %(default)s)",
     )
     parser.add_argument("--folds", type=int, default=10, metavar="N", help="default: %(default)s")
     parser.add_argument(
         "--settings", type=int, choices=(7, 49), default=49, help="7: tau alone (default: %(default)s)"
     )
     parser.add_argument("--epochs", type=int, default=100, metavar="N", help="default: %(default)s")
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="of ours; the median counts")
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="N", help="our runs; the median counts"
+    )
     parser.add_argument(
         "--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs"
     )

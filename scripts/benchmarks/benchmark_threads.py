@@ -1,9 +1,9 @@
-"""Threads within one linear problem: seconds by the clock with one thread, and with several.
+"""Threads within one linear problem: wall-clock seconds with one thread, and with several.
 
-Generated samples, dense or CSR with so many elements in a row, with noisy labels. Fits alternate; each
-row has the medians of five turns: the product of X and a vector by NumPy or SciPy, a fit by one thread,
-a fit by `--threads`, and their ratio. The first row is what the memory of the machine allows: that
-product alone, by one thread and by several. Both fits must agree bit for bit.
+Generated samples with noisy labels, dense, or CSR with a fixed number of elements per row. Fits
+alternate; each row has the medians of five turns: the product of X and a vector by NumPy or SciPy, a
+fit by one thread, a fit by `--threads`, and their ratio. The first row shows the limit of the machine's
+memory: that product alone, by one thread and by several. Both fits must agree bit for bit.
 """
 
 import argparse
@@ -44,19 +44,19 @@ TITLES = (
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="default: %(default)s")
     parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
     parser.add_argument("--eps", type=float, default=1e-3, help="default: %(default)s")
-    parser.add_argument("--scale", type=float, default=1.0, metavar="SHARE", help="of the samples")
+    parser.add_argument("--scale", type=float, default=1.0, metavar="SHARE", help="share of the samples")
     return parser
 
 
 def samples_of(m, d, n_stored, seed=0):
-    """X and y: a noisy linear rule."""
+    """Return X and y with a noisy linear rule."""
     rng = np.random.default_rng(seed)
     if n_stored == 0:
         X = rng.normal(size=(m, d))
@@ -70,12 +70,12 @@ def samples_of(m, d, n_stored, seed=0):
 
 
 def seconds_of(call, turns):
-    """The median time of a call, after one that does not count: float."""
+    """Return the median time of a call, after a call that does not count."""
     return median(timeit.repeat(call, number=1, repeat=turns + 1)[1:])
 
 
 def fits_row(X, y, loss, arguments):
-    """The fits of one set and one loss, as a row of the table: list of str."""
+    """Time the fits of one set and one loss, for a row of the table: list of str."""
 
     def make(n_jobs):
         return margins.MarginClassifier(loss=loss, eps=arguments.eps, random_state=0, n_jobs=n_jobs)
@@ -95,7 +95,7 @@ def fits_row(X, y, loss, arguments):
 
 
 def memory_row(X, arguments):
-    """The product of X and a vector, by blocks of samples, as a row of the table: list of str."""
+    """Time the product of X and a vector in blocks of samples, for a row of the table: list of str."""
     rows, vector = rows_of(X), np.ones(X.shape[1])
     products = np.empty(len(X))
 

@@ -1,4 +1,4 @@
-"""One contest: a problem, the required accuracy, and the seconds of all solvers that reach it.
+"""Contests: the seconds in which all solvers reach the required accuracy of a problem.
 
 The objective must be at most (1 + gap) times the smallest known one, which is that of a fit ten times as
 accurate. Objectives are evaluated here, from the weights, independently of the solvers; dual variables
@@ -29,11 +29,11 @@ SEARCH = 5
 # What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
 PATIENCE, MAX_RATIO = 1.0, 3
 EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-SLACK = 0.001  # of accuracies that count as equal
+SLACK = 0.001  # difference of accuracies that count as equal
 
 
 def accuracy_of(loss, gap):
-    """The `eps` of our algorithms that proves an objective within (1 + gap) of the optimum."""
+    """Return the `eps` of our algorithms that proves an objective within (1 + gap) of the optimum."""
     return gap if loss == "hinge" else 1 - 1 / math.sqrt(1 + gap)
 
 
@@ -50,7 +50,7 @@ def contest(problem, gap, ours, arguments, others=()):
     arguments : argparse.Namespace
         seed, max_iter, repeats, quick, limit.
     others : sequence of peers.Solver
-        Beside LinearSVC.
+        In addition to LinearSVC.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def search(solver, problem, target, arguments):
 
 
 def _row(name, side, problem, target, tol=None):
-    """What is reported of one side."""
+    """Return the numbers reported for one side."""
     value = None
     if problem is not None and side.classifier is not None:
         value = problem.objective(side.classifier)
@@ -148,7 +148,7 @@ def _row(name, side, problem, target, tol=None):
 
 
 def seconds_of(name, side):
-    """The part of a row that every contest has."""
+    """Return the part of a row that every contest has."""
     classifier = side.classifier
     return {
         "solver": name,
@@ -164,7 +164,7 @@ def seconds_of(name, side):
 
 
 def kind_of(name):
-    """The side of a row: "LinearSVC", "ours" or "other"."""
+    """Return the side of a row: "LinearSVC", "ours" or "other"."""
     if name.startswith("LinearSVC"):
         return "LinearSVC"
     return "ours" if name.split(",")[0] in margins.available() else "other"
@@ -226,7 +226,7 @@ def _epochs_of(kind, epochs, arguments):
 
 
 def _fewest_epochs(kind, wanted, train, test, arguments):
-    """Of `EPOCHS` the first that gives the accuracy; if none does, the most accurate one."""
+    """Return the first of `EPOCHS` that gives the accuracy, or else the most accurate one."""
     scores = {}
     for epochs in EPOCHS[:6] if arguments.quick else EPOCHS:
         scores[epochs] = measuring.timed(_epochs_of(kind, epochs, arguments), *train)[0].score(*test)

@@ -1,4 +1,4 @@
-"""Draw the processor time of this library over that of others, on every data set that was measured.
+"""Draw the processor time of this library relative to others, on every data set that was measured.
 
     python scripts/benchmarks/benchmark.py --algorithms auto --tasks a --json linear.json
     python scripts/benchmarks/benchmark_kernels.py --peers --json kernels.json
@@ -12,19 +12,19 @@ import argparse
 import json
 from pathlib import Path
 
-LEFT = 0.02  # of the axis, where the other side has not reached the accuracy
+LEFT = 0.02  # left end of the axis, for the other side's failures to reach the accuracy
 OURS = "auto"
 NAMES = {"LinearSVC, primal": "LinearSVC", "Intel": "SVC of Intel", "SVC": "SVC at its default tol"}
 
 
 def points_of(path):
-    """(label, other side, ratio or None) of every contest in a file: list of tuple."""
+    """Return (label, other side, ratio or None) of every contest in a file: list of tuple."""
     contents = json.loads(Path(path).read_text(encoding="utf-8"))
     return kernel_points(contents) if isinstance(contents, list) else linear_points(contents)
 
 
 def linear_points(contents):
-    """Those of a file of benchmark.py."""
+    """Return the points of a file by benchmark.py."""
     points = []
     for data in contents["data_sets"]:
         for task in data["tasks"]:
@@ -48,7 +48,7 @@ def linear_points(contents):
 
 
 def kernel_points(rows):
-    """Those of a file of benchmark_kernels.py."""
+    """Return the points of a file by benchmark_kernels.py."""
     points = []
     for row in rows:
         label = f"{row['data']}, rbf, C={row['C']:g}"
@@ -61,7 +61,7 @@ def kernel_points(rows):
 
 
 def draw(points, path):
-    """One row for each label, one mark for each other side."""
+    """Draw one row for each label, with one mark for each other side."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""How long fits take, side by side; what an access costs; how much memory a fit needs.
+"""Measurements: seconds of alternating fits, the cost of an access, and the memory of a fit.
 
     python scripts/benchmarks/measuring.py FOLDER '{"solver": "auto", ...}'
 
@@ -41,9 +41,9 @@ class TooSlow(Exception):
 
 @contextmanager
 def deadline(seconds):
-    """Raise TooSlow after so many seconds: at once in our fits, in others' when they come back.
+    """Raise TooSlow after a number of seconds: at once in our fits, in others' when they return.
 
-    None: never; nor where there is no alarm clock (Windows).
+    None: never. Systems without an alarm signal (Windows) have no time limit.
     """
     if seconds is None or not hasattr(signal, "setitimer"):
         yield
@@ -85,7 +85,7 @@ class Timed:
 def timed(make, X, y):
     """A turn of fits: (classifier, wall and CPU seconds of one, its ConvergenceWarning's words or None).
 
-    One fit, or, where fits are short, so many in a row that they last `TURN` together, and their mean:
+    One fit or, if fits are short, as many in a row as last `TURN` together, and their mean:
     a single one of half a millisecond mostly measures what the other side has left in the cache.
     """
     n_fits, wall, cpu, message = 0, 0.0, 0.0, None
@@ -122,7 +122,7 @@ def in_alternation(makes, X, y, repeats, limit=None):
     dict of Timed
     """
     gc.collect()
-    gc.freeze()  # what is alive is not walked over before every fit: that empties caches of both sides
+    gc.freeze()  # collections before every fit would walk over all objects and empty the caches
     try:
         return _in_turns(makes, X, y, repeats, limit)
     finally:
@@ -157,7 +157,7 @@ def _in_turns(makes, X, y, repeats, limit):
 
 
 def access_costs(X, y, repeats):
-    """Nanoseconds per row: dict.
+    """Measure nanoseconds per row: dict.
 
     matvec: of scipy's ``X @ w``. ordered, permuted: of our pass over all samples when none is
     misclassified, in the order of the file and in a random one.
@@ -180,7 +180,7 @@ def access_costs(X, y, repeats):
         "ordered": lambda: sets.full_epoch(data, weights, rules, ordered),
         "permuted": lambda: sets.full_epoch(data, weights, rules, permuted),
     }
-    # As often as fills some milliseconds: the clock has its own grain.
+    # Repeat for some milliseconds, because the clock is coarse.
     often = max(1, 2**18 // m)
     nanoseconds = {name: [] for name in jobs}
     for turn in range(-1, repeats):
@@ -195,24 +195,24 @@ def access_costs(X, y, repeats):
 
 # ------------------------------------------------------------------------------------------- memory
 
-# Between us and the process that is measured stands a small one: a process inherits, as its own peak,
-# that of the process it is started from.
+# A small process starts the process that is measured, because a process inherits the peak memory of the
+# process that starts it.
 LAUNCHER = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+UNIT = 1 if sys.platform == "darwin" else 1024  # bytes per unit of ru_maxrss
 ARRAYS = ("data", "indices", "indptr")
 
 
 def size_of(X):
-    """Bytes of the three arrays of a CSR matrix."""
+    """Return the bytes of the three arrays of a CSR matrix."""
     return sum(getattr(X, name).nbytes for name in ARRAYS)
 
 
 def peak_memory(X, y, requests):
-    """Bytes that a fit needs beside X and y at its peak, measured from outside its process.
+    """Return the peak memory of a fit in addition to X and y, measured from outside its process.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _peak_of(folder, request):
 
 
 def make_requested(request, X, y):
-    """The classifier that a request describes: of our algorithms, or of peers' solvers."""
+    """Return the classifier that a request describes, one of ours or of peers."""
     problem = peers.Problem(X, y, **request["problem"])
     for solver in peers.LINEAR_SVC:
         if solver.name == request["solver"]:
@@ -252,7 +252,7 @@ def make_requested(request, X, y):
 
 
 def _warm_up():
-    """Load what a first fit loads, which is not the data's fault."""
+    """Load everything that a first fit loads regardless of the data."""
     X, y = sparse.csr_matrix([[1.0], [-1.0]]), np.array([1, -1])
     problem = peers.Problem(X, y, "squared_hinge", 1.0)
     for classifier in (peers.ours("auto", problem, 0.1, 0, 10), LinearSVC()):

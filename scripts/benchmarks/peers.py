@@ -29,7 +29,7 @@ class Problem:
     ----------
     X : CSR matrix of float64, shape (n_samples, n_features)
     y : ndarray of int, shape (n_samples,)
-        Labels -1 and 1; more classes are so many problems, one against the rest.
+        Labels -1 and 1; with more classes, each class against the rest is a problem.
     loss : "hinge" or "squared_hinge"
     C : float
     intercept : bool
@@ -46,13 +46,13 @@ class Problem:
 
     @property
     def signs(self):
-        """The labels -1, 1 of every binary problem: ndarray, shape (n_problems, n_samples)."""
+        """Labels -1, 1 of every binary problem: ndarray, shape (n_problems, n_samples)."""
         classes = np.unique(self.y)
         positive = classes[1:] if len(classes) == 2 else classes
         return np.where(self.y == positive[:, np.newaxis], 1.0, -1.0)
 
     def objective(self, classifier):
-        """The objective of what a solver has found, summed over the binary problems: float."""
+        """Return the objective of a solver's result, summed over the binary problems."""
         weights = np.atleast_2d(classifier.coef_)
         biases = np.broadcast_to(np.asarray(classifier.intercept_, dtype=float), len(weights))
         return sum(map(self._objective, weights, biases, self.signs))
@@ -67,7 +67,7 @@ class Problem:
         return float(0.5 * (w @ w + bias**2) + self.C * losses.sum())
 
     def dual(self, alphas):
-        """What no objective is smaller than, by dual variables alpha >= 0: float."""
+        """Return a lower bound of the objective, from dual variables alpha >= 0."""
         return sum(map(self._dual, alphas, self.signs))
 
     def _dual(self, alpha, signs):
@@ -117,7 +117,7 @@ class Solver:
 
 
 def ours(name, problem, eps, seed, max_iter, **parameters):
-    """One of our algorithms for a problem: an unfitted classifier."""
+    """Return an unfitted classifier of one of our algorithms for a problem."""
     algorithm = margins.get(name)
     if problem.loss == "hinge":
         parameters["loss"] = "hinge"
@@ -132,7 +132,7 @@ def ours(name, problem, eps, seed, max_iter, **parameters):
 
 
 def solved_by(name, problem):
-    """True if our algorithm of that name solves a problem."""
+    """Return True if our algorithm of that name solves a problem."""
     return problem.loss == "squared_hinge" or "loss" in margins.get(name)().get_params()
 
 
@@ -152,7 +152,7 @@ def _linear_svc(dual):
 
 
 class Liblinear(ClassifierMixin, BaseEstimator):
-    """LIBLINEAR by its own Python package."""
+    """LIBLINEAR through its Python package."""
 
     def __init__(self, solver, C, tol, bias):
         self.solver, self.C, self.tol, self.bias = solver, C, tol, bias
@@ -227,7 +227,7 @@ KERNEL_PEERS = {"Intel": ("sklearnex.svm", "SVC"), "ThunderSVM": ("thundersvm", 
 
 
 def installed_kernel_peers():
-    """The kernel classifiers of other packages that can be imported, and why others cannot.
+    """Return importable kernel classifiers of other packages, and why others cannot be imported.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def installed_kernel_peers():
 
 
 def installed():
-    """The other solvers that can be imported, and the names of the packages that cannot.
+    """Return the other solvers that can be imported, and the names of packages that cannot.
 
     Returns
     -------
@@ -261,8 +261,8 @@ def installed():
 
 
 def _imported(package):
-    """A package, and None; or None, and why it cannot be imported."""
+    """Return a package and None, or None and the reason why it cannot be imported."""
     try:
         return importlib.import_module(package), None
-    except Exception as error:  # whatever a broken package raises is its own business
+    except Exception as error:  # a broken package may raise any exception
         return None, f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""What benchmark.py prints and draws: tables, the medians over the data sets, the picture."""
+"""Output of benchmark.py: tables, medians over the data sets, and the picture."""
 
 import math
 from pathlib import Path
@@ -28,7 +28,7 @@ STYLES = {"auto": {"color": "#0072B2", "marker": "o"}, "LinearSVC": {"color": "#
 
 
 def legend(others, missing):
-    """The meaning of the tables, the solvers, and the missing packages: str."""
+    """Return the meaning of the tables, the solvers and the missing packages."""
     lines = [
         "ratio: to the seconds of the faster LinearSVC, dual or primal.   to dual: to the dual's.",
         "excess: of the objective, over the smallest one known.",
@@ -40,7 +40,7 @@ def legend(others, missing):
 
 
 def text(result):
-    """The report of one data set."""
+    """Return the report of one data set."""
     lines = [
         f"\n{result['data']}: {result['n_samples']} x {result['n_features']}, "
         f"{result['n_nonzero'] / result['n_samples']:.1f} non-zeros a row"
@@ -123,7 +123,7 @@ def _memory_table(memory):
 
 
 def exponents(sizes):
-    """The powers of the number of rows that seconds grow with: {solver: float}."""
+    """Return the exponent with which seconds grow with the number of rows: {solver: float}."""
     rows = np.log([size["n_samples"] for size in sizes])
     found = {}
     for name in dict.fromkeys(row["solver"] for size in sizes for row in size["rows"]):
@@ -171,14 +171,14 @@ def summary(results):
 
 
 def add_figure(parser):
-    """The option for the picture."""
+    """Add the option for the picture."""
     parser.add_argument(
         "--figure", type=Path, metavar="PNG", help="draw the objective's gap against seconds"
     )
 
 
 def draw_if_asked(parser, argv, results):
-    """Draw, and say where the picture is, or why there is none."""
+    """Draw, and print where the picture is, or why there is none."""
     path = parser.parse_args(argv).figure
     if path is not None:
         reporting.save_picture(parser, path, lambda path: draw(results, path))

@@ -1,11 +1,11 @@
-"""How long a pass takes with up to 1,000 partitions: measured costs of one, extended by a simulation.
+"""Time of a pass with up to 1,000 partitions: a simulation from the measured costs of one partition.
 
     python scripts/benchmarks/simulate_cluster.py [--quick] [--rows 100000] [--workers 100]
 
-Measured here, in seconds of the processor: a partition's part of the longest pass, in which all its
+Measured here, in processor seconds: a partition's part of the longest pass, in which all its
 samples enter the Hessian; the bytes of its answer, and what it takes to read and add one; and what
 scheduler, client and worker of dask.distributed, in one process, spend on a task that does nothing.
-Simulated: the scheduler sends problems one after the other; each worker runs its partitions; answers are
+Simulated: the scheduler sends problems in turn; each worker runs its partitions; answers are
 added in a tree whose sums have eight parts, over a network of `--gigabits`; the client adds the last
 ones and solves for the step. Printed, for each number of partitions: the seconds of a pass, the share of
 it in which workers compute, and what bounds it.
@@ -69,7 +69,7 @@ class Pass(NamedTuple):
 
 
 def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
-    """Costs on this machine: Costs."""
+    """Measure the Costs on this machine."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features)) / np.sqrt(n_features)
     y = np.where(X @ rng.normal(size=n_features) + 0.5 * rng.normal(size=n_rows) > 0, 1, 0)
@@ -111,12 +111,12 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
 
 
 def nothing(number):
-    """What a task that does nothing returns."""
+    """Return the result of a task that does nothing."""
     return number
 
 
 def seconds_of_task(n_tasks):
-    """Seconds that scheduler, client and worker spend on a task: float."""
+    """Return the seconds that scheduler, client and worker spend on a task."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -135,7 +135,7 @@ def seconds_of_task(n_tasks):
 
 
 def simulate(costs, n_partitions, n_workers):
-    """A pass: Pass."""
+    """Simulate a Pass."""
     transfer = costs.nbytes / costs.bandwidth
     scheduler = 0.0
     free = [(0.0, worker) for worker in range(n_workers)]
@@ -168,16 +168,16 @@ def simulate(costs, n_partitions, n_workers):
 
 
 def workers_at_balance(costs):
-    """With how many workers the client and its scheduler take as long as the workers: float."""
+    """Return the number of workers for which client and scheduler take as long as the workers."""
     return costs.partition / (costs.task * (1 + 1 / (FAN_IN - 1)))
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
+    """Return the parser of the options: argparse.ArgumentParser."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="of a partition")
+    parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="rows of a partition")
     parser.add_argument("--features", type=int, nargs="+", default=[54, 500], metavar="N")
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 10, 100], metavar="N")
     parser.add_argument("--gigabits", type=float, default=10.0, metavar="N", help="default: %(default)s")

@@ -1,4 +1,4 @@
-"""A plug-in of pytest that replaces scikit-learn's classes by those of `adapters`, and records tests.
+"""A pytest plug-in that replaces scikit-learn's classes by `adapters`, and records tests.
 
     python -m pytest -p plugin --pyargs sklearn.svm.tests.test_svm
 

@@ -68,7 +68,7 @@ READ = {
     "test_sample_weights": "as test_class_weights",
     "test_balanced_weight": "the optimum classifies one sample less correctly than SGD's last iterate",
     "test_tol_parameter": "n_iter_ is 1, of Newton steps",
-    "test_ovr_partial_fit": "pegasos in place of SGD with a learning rate",
+    "test_ovr_partial_fit": "pegasos instead of SGD with a learning rate",
     "test_calibrated_classifier_cv_works_with_large_confidence_scores": "scores are not that large",
     "test_cross_val_score_precomputed": "one sample of 150 near the boundary",
     "test_cross_val_score_with_score_func_classification": "as test_cross_val_score_precomputed",
@@ -82,7 +82,7 @@ ABSENT = ("early_stopping", "loss=", "learning_rate")
 
 
 def recorded(modules, replace):
-    """The records of the tests of some modules: list of dict."""
+    """Return the records of the tests of some modules: list of dict."""
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "record"
         record.touch()
@@ -101,7 +101,7 @@ def recorded(modules, replace):
 
 
 def kind_of(record):
-    """How a test ended: "passed", "not there", "internals", "read" or "new"."""
+    """Return how a test ended: "passed", "not there", "internals", "read" or "new"."""
     if record.get("outcome") != "failed":
         return "passed"
     error, name = record.get("error", ""), record["test"].split("::")[-1].split("[")[0]

@@ -10,7 +10,7 @@ arithmetic:
     primal       is the objective at `coef_` and `intercept_` (or at the combination of support vectors;
                  values of an RBF kernel are rounded, and so may differ from exact ones)
     dual         exceeds no objective found: of any model, of w = 0, of an interior-point solution
-    margin       is that of the best multiple of the model, and `upper_bound` that of the dual value
+    margin       belongs to the best multiple of the model, and `upper_bound` to the dual value
     dual_coef_   is feasible
 
     python scripts/robustness/attack_certificates.py --begin 0 --count 1000
@@ -35,12 +35,12 @@ from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import RuleError
 from margins.solvers.auto import SOLVERS as SOLVER_NAMES
 
-# What the documentation of `Certificate` allows for rounding.
+# The rounding error that the documentation of `Certificate` allows.
 TOLERANCE = 1e-9
 
 SOLVERS = ("auto", *SOLVER_NAMES)
 
-# Those of linear data that leave an intercept free.
+# The algorithms for linear data with a free intercept.
 FREE_SOLVERS = ("auto", "auto", "newton", "conjugate")
 
 # Seconds of a fit: an accuracy of 1e-6 can take the rules of a paper 1e10 updates.
@@ -67,7 +67,7 @@ def other_algorithms():
 
 
 def _is_expected(warning):
-    """True of a fit without a proof, and of a C that is not the one of a paper."""
+    """Return True for warnings of a fit without a proof, or of a C that is not a paper's C."""
     return issubclass(warning.category, ConvergenceWarning) or "C=" in str(warning.message)
 
 
@@ -104,7 +104,7 @@ class Attempt:
 
     @property
     def sets_length(self):
-        """True if the length of `coef_` is not the one of the least objective."""
+        """True if the length of `coef_` does not minimise the objective."""
         return self.classifier.specification(np.ones(1)).model_scale is not None
 
 
@@ -116,7 +116,7 @@ def exceeds(value, bound, tolerance):
 
 
 def faults_of(attempt, feasible, tolerance=TOLERANCE):
-    """What is false of one fit: list of str.
+    """Return the false statements about one fit: list of str.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     (certificate,) = classifier.certificates_
     model = problem.model_of(classifier)
     lowest, highest = problem.range_of_objective(model)
-    least, attained = lowest, highest  # of the best multiple
+    least, attained = lowest, highest  # objectives of the best multiple
     if attempt.sets_length:
         least, attained = problem.range_of_objective(model, problem.least_objective)
         if problem.is_hard:
@@ -137,7 +137,7 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     faults = []
     if math.isnan(certificate.primal + certificate.dual + certificate.gap):
         return ["NaN"]
-    # An infinite primal value is no statement.
+    # An infinite primal value states nothing.
     if certificate.primal != math.inf and (
         lowest == math.inf or Fraction(certificate.primal) * (1 + Fraction(tolerance)) < lowest
     ):
@@ -208,7 +208,7 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
     Returns
     -------
     counts : collections.Counter
-        Of fits, proofs and errors raised.
+        Numbers of fits, proofs and errors raised.
     faults : list of str
     """
     counts, faults = collections.Counter(problems=1), []

@@ -43,14 +43,14 @@ TIE = 1e-6
 # By how much the objectives of intercepts that are both optimal may differ, relative to them.
 FLAT = 1e-9
 MAX_TIME = 5.0  # seconds of a refit
-# Up to so many samples all models are trained, else those of so many samples beside the unproven ones.
+# With at most ALL samples, all models are trained; otherwise the unproven ones and SOME others.
 ALL, SOME = 40, 12
-N_ROWS = 300  # of a real data set
+N_ROWS = 300  # rows of a real data set
 MAX_CLASSES = 4
 
 
 class Problem(NamedTuple):
-    """What is attacked."""
+    """A problem to attack."""
 
     name: str
     X: object
@@ -120,7 +120,7 @@ def random_problem(index, seed=0):
 
 @functools.lru_cache(maxsize=1)
 def _pool(name):
-    """A data set with its labels and, in place of very large ones, 3,000 of its rows."""
+    """Return a data set with its labels; 3,000 rows if it is very large."""
     data = real_data.load(name)
     rows = np.sort(np.random.default_rng(0).permutation(len(data.y))[:3000])
     return data.X[rows], data.y[rows]
@@ -200,7 +200,7 @@ class Refits:
         rounding = TIE * max(np.abs(scores).max(), abs(value), 1e-300)
         low = high = 0.0
         if self.problem.params.get("penalize_intercept") is False:
-            # The objective is least at one end of a piece, whatever the loss.
+            # The objective is smallest at one end of a piece, for any loss.
             labels = np.where(is_positive, 1.0, -1.0)
             shifts = np.append(labels - scores, 0.0)
             slacks = np.maximum(1 - labels * (scores + shifts[:, None]), 0)
@@ -223,7 +223,7 @@ def numbers_of(result, rng):
 
 
 def attack(problem):
-    """What refits say of one problem.
+    """Compare the result for one problem with refits.
 
     Returns
     -------

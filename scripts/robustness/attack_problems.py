@@ -30,7 +30,7 @@ class Problem:
     sparse: bool = False
     has_free_intercept: bool = False  # rho is then 0
     _gram: list | None = field(default=None, repr=False)
-    _values: list = field(default_factory=list, repr=False)  # of models: with their products and sqnorm
+    _values: list = field(default_factory=list, repr=False)  # models with their products and sqnorm
 
     @property
     def is_hard(self):
@@ -120,7 +120,7 @@ class Problem:
         """By how much rounded values of an RBF kernel may change a product of a model: Fraction."""
         if self.kernel != "rbf":
             return Fraction(0)
-        # Of a squared distance the squared lengths are rounded, whatever its size.
+        # The squared lengths in a squared distance are rounded, regardless of its size.
         longest = max(sum(Fraction(v) ** 2 for v in row) for row in self.X.tolist())
         exponent = min(Fraction(self.gamma) * longest, LONGEST_EXPONENT)
         return KERNEL_ROUNDING * (1 + 4 * exponent) * sum(abs(w) for w in model[0])
@@ -245,7 +245,7 @@ def _rescaled(X, kernel, rng):
         X = X * 10.0 ** rng.uniform(-12, 12, X.shape[1])
     elif kind < 0.55:  # sample by sample
         X = X * 10.0 ** rng.uniform(-12, 12, (len(X), 1))
-    elif kind < 0.65:  # subnormal numbers beside the others, or alone
+    elif kind < 0.65:  # subnormal numbers, with other numbers or alone
         small = rng.random(X.shape) < rng.choice([0.3, 1.0])
         X = np.where(small, X * 2.0**-1070, X)
     return X

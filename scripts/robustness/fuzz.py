@@ -32,10 +32,12 @@ FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
 
 
 def main(arguments=None):
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--seed", type=int, default=0, help="of the first case; the next ones follow")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first case; the next cases follow"
+    )
     given = parser.parse_args(arguments)
     end = time.monotonic() + 60 * given.minutes
     outcomes, seed, failed = Counter(), given.seed, 0

@@ -85,7 +85,7 @@ def places(text):
 
 
 def replacement_of(preceding, token, following):
-    """What replaces a token, or None."""
+    """Return the replacement of a token, or None."""
     text = token.string
     if token.type == tokenize.NUMBER:
         is_plain = re.fullmatch(r"\d+(\.\d+)?", text)
@@ -223,13 +223,15 @@ def tests_of(folder, path):
 
 
 def main(arguments=None):
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("results", type=Path, help="a file of JSON lines, continued if it exists")
-    parser.add_argument("--count", type=int, default=60, help="of mutants")
+    parser.add_argument("--count", type=int, default=60, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", type=Path, help="results whose mutants are taken")
-    parser.add_argument("--survivors", action="store_true", help="of --again, those that were not found")
+    parser.add_argument(
+        "--survivors", action="store_true", help="with --again: only mutants that were not found"
+    )
     parser.add_argument("--limit", type=float, default=1800, help="seconds of one run of tests")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")

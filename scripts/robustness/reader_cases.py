@@ -24,7 +24,7 @@ from margins.data.table_values import MISSING
 
 FORMATS = ("svmlight", "csv", "parquet")
 N_TABLES = 300  # different valid Parquet files
-PART_BYTES = 60  # of text in chunks
+PART_BYTES = 60  # bytes of text per chunk
 LABELS = {"svmlight": ("1", "-1", "+1", "2", "0", "1.0", "1e1"), "csv": ("0", "1", "yes", "true", "1.0")}
 NUMBERS = ("1", "-2", "0", "0.5", "1e3", "-.25", "7.", "123456789012345678", "1e-310", "0.1")
 CATEGORIES = ("p", "q", "1", "2.0", "", "true", '"a, b"', '"p ""q"""', " p", "é")
@@ -66,11 +66,11 @@ JOINS = re.compile(rb"([\s,:]+)")
 
 
 class Outcome(NamedTuple):
-    """What came of one file."""
+    """The outcome of one file."""
 
     format: str
-    column: str  # of the table that is printed, one of `COLUMNS`
-    fault: str = ""  # what should not be
+    column: str  # column of the printed table, one of `COLUMNS`
+    fault: str = ""  # description of a fault
     allowed: str = ""  # a key of `ALLOWED`, if it says why
 
 
@@ -207,7 +207,7 @@ def _changed(rng, contents):
 
 
 def outcome_of(kind, contents, path):
-    """What came of one file, which is written to a path: Outcome."""
+    """Write a file to a path, and return its Outcome."""
     with open(path, "wb") as file:
         file.write(contents)
     ours, fault = _attempt(functools.partial(_ours, kind, path), (CommandError, MalformedFile), path)
@@ -247,7 +247,7 @@ def _excuse(kind, contents, path, ours):
 
 
 def _attempt(read, errors, path=None):
-    """What a reader returns, None if it refuses; and what is wrong with its error, a str."""
+    """Return a reader's result, None if it rejects the file, and the fault of its error, a str."""
     try:
         return read(), ""
     except errors as error:
@@ -301,7 +301,7 @@ def _theirs(kind, path):
 
 
 def _difference(kind, ours, theirs):
-    """What differs of the samples of two readers: str; "" if nothing does."""
+    """Return the difference of the samples of two readers; "" if there is none."""
     if len(ours.y) != len(theirs.y):
         return f"{len(ours.y)} samples, not {len(theirs.y)}"
     if kind == "svmlight":
@@ -323,7 +323,7 @@ def _difference(kind, ours, theirs):
 
 
 def _key(value):
-    """What a value stands for, read in another way than by margins: float, str or None."""
+    """Return the meaning of a value, read independently of margins: float, str or None."""
     if value is None or value is pandas.NA or value != value:
         return None
     text = (value.decode(errors="replace") if isinstance(value, bytes) else str(value)).strip(" \t")

@@ -67,9 +67,11 @@ PARTS = {
         *("tests/model_selection/test_lockstep.py", "tests/partitions/test_streamed_rows.py"),
     ),
 }
-# Of undefined behaviour, and of a bounds check, to standard error.
+# Reports of undefined behaviour and of bounds checks on standard error.
 REPORTS = ("runtime error: ", "stores column")
-READS_MATRICES = r"margins\._sparse|margins\.data\._structure"  # what the faults below are in
+READS_MATRICES = (
+    r"margins\._sparse|margins\.data\._structure"  # the modules that contain the faults below
+)
 # One fault for each sanitizer, by kernels whose arguments the caller has to check.
 FAULTS = {
     "a read beyond an array": """
@@ -87,10 +89,10 @@ all_ones(malformed.unaligned(np.ones(9)))
 
 
 def main(arguments=None):
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=5, help="of the fuzz; 0: none")
-    parser.add_argument("--seed", type=int, default=0, help="of the fuzz and of the sample")
+    parser.add_argument("--minutes", type=float, default=5, help="minutes of the fuzz; 0: none")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the fuzz and of the sample")
     parser.add_argument("--sample", action="store_true", help="one part of the kernels, and its tests")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sanitized")
     given = parser.parse_args(arguments)
@@ -126,7 +128,7 @@ def main(arguments=None):
 
 
 def copy(folder):
-    """Copy what is built, tested and run, but no compiled module; what was built there before stays."""
+    """Copy all files to build, test and run, without compiled modules; earlier builds stay."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -156,16 +158,16 @@ def build(folder, modules):
 
 
 def run(folder, arguments, output=None):
-    """Run Python in the folder: (its exit status, the reports of the sanitizers)."""
+    """Run Python in the folder, and return (exit status, reports of the sanitizers)."""
     reports = folder / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     environment = os.environ | {
         # The runtime must be the first library, and C++ be loaded before it intercepts exceptions.
         "LD_PRELOAD": f"{library('libasan.so')}:{library('libstdc++.so')}",
-        # Python keeps memory to the end of the process, and has an error for an allocation that fails.
+        # Python keeps memory until the process ends, and raises an error if an allocation fails.
         "ASAN_OPTIONS": f"log_path={reports / 'report'}:detect_leaks=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",  # to standard error, whatever its log_path
+        "UBSAN_OPTIONS": "print_stacktrace=1",  # writes to standard error, regardless of log_path
         "PYTHONMALLOC": "malloc",  # so that every allocation is watched
         "PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("", "tests/helpers")),
         "OPENBLAS_NUM_THREADS": "1",
@@ -186,7 +188,7 @@ def run(folder, arguments, output=None):
 
 
 def library(name):
-    """The path of a library of gcc: str."""
+    """Return the path of a library of gcc."""
     command = [os.environ.get("CC", "gcc"), f"-print-file-name={name}"]
     path = subprocess.run(command, text=True, capture_output=True, check=True).stdout.strip()
     if not os.path.isabs(path):
@@ -199,7 +201,7 @@ def library(name):
 
 @contextmanager
 def timed(what):
-    """Print what runs, and how long it took."""
+    """Print the name of a step, and the time it took."""
     begin = time.perf_counter()
     print(f"=== {what}", flush=True)
     yield

@@ -34,7 +34,7 @@ ROUNDS = 20
 KERNELS = {"alma": ("linear",), "second-order-perceptron": ("linear",), "pfm": ("linear",)}
 
 
-# What the module of a broken plug-in holds.
+# The contents of a broken plug-in's module.
 BROKEN = (
     "raise RuntimeError('broken')",
     "import a_module_that_does_not_exist",
@@ -69,7 +69,7 @@ _READ_HEAP = _heap_reader()
 
 
 def memory():
-    """Bytes that are in use by this process: int."""
+    """Return the bytes in use by this process."""
     gc.collect()
     if _READ_HEAP is not None:
         heap = _READ_HEAP()
@@ -87,7 +87,7 @@ def data(kernel):
 
 
 def growth(work, n):
-    """By how many bytes memory grows over n calls of `work`, after a fifth of them: int."""
+    """Return the growth of memory in bytes over n calls of `work`, after a fifth of them."""
     per_round = max(n // ROUNDS, 1)
     rounds = max(n // per_round, 2)
     start = None
@@ -100,7 +100,7 @@ def growth(work, n):
 
 
 def fit_and_predict(name, kernel):
-    """A function that fits an algorithm, predicts and, if it can, learns a chunk."""
+    """Return a function that fits an algorithm, predicts and, if it can, learns a chunk."""
     X, y = data(kernel)
     params = {"random_state": 0, "max_iter": 5}
     if name == "pfm":
@@ -118,7 +118,7 @@ def fit_and_predict(name, kernel):
 
 
 def interrupted_fit(names):
-    """A function that interrupts a long fit of one algorithm after the other."""
+    """Return a function that interrupts a long fit of each algorithm in turn."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 50)), np.where(rng.random(2000) < 0.5, 1, -1)
     turn = iter(names * 10**6)
@@ -149,7 +149,7 @@ def interrupted_fit(names):
 
 
 def broken_plug_in(folder):
-    """A function that installs a broken plug-in in a folder on the path, requests it, and removes it."""
+    """Return a function that installs a broken plug-in on the path, requests it and removes it."""
     bodies = itertools.cycle(BROKEN)
     numbers = itertools.count()
 

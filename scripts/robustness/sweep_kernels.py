@@ -30,11 +30,11 @@ EPS = 1e-3
 # Those that may prove what the planned ones do not.
 SOLVERS = ("interior-point", "decomposition", "conjugate")
 MAX_TIME = 10.0  # seconds of a fit
-MAX_ITER = 1_000_000  # of SVC, which may never reach its tolerance
+MAX_ITER = 1_000_000  # for SVC, which may never reach its tolerance
 LARGEST_C = 1e300  # SVC has no hard margin
 LARGEST_DUAL = 1e100  # beyond, it has diverged
 SLOW = 3.0  # a ratio of times that is reported
-# The fastest of several fits counts, until they have taken so many seconds.
+# The fastest of several fits counts; this is the limit of their total seconds.
 MIN_SECONDS = 0.02
 
 

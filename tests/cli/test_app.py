@@ -111,7 +111,7 @@ def test_features_that_the_model_does_not_have_are_left_out(run, train_file, tmp
     ):
         points.write_text(text)
         result = run("predict", model, points)
-        left_out = f"features that the model does not have are left out: {indices}.\n"
+        left_out = f"features that are not in the model are left out: {indices}.\n"
         assert result == (0, "1\n-1\n", f"note: {points}: {left_out}")
         assert run("predict", model, points, "-q") == (0, "1\n-1\n", "")
         assert left_out in run("path", train_file, "--points", "2", "--test", points).err

@@ -31,14 +31,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
             2,
             "there is no column 'sold'. Columns: 'size'",
         ),
-        (["predict", "TRAIN", "TRAIN"], 3, "is no model file of skops, or is damaged"),
+        (["predict", "TRAIN", "TRAIN"], 3, "is not a model file of skops, or is damaged"),
         (["predict", "none.skops", "TRAIN"], 3, "none.skops: cannot be read"),
         (["compare", "TRAIN", "pam"], 2, "at least 2 algorithms"),
-        (["compare", "TRAIN", "pam", "pa", "-p", "foo=1"], 2, "it compares, pam, pa. Got 'foo'"),
-        (["compare", "TRAIN", "pam", "pa", "-p", "mpu:eps=1"], 2, "it compares, pam, pa. Got 'mpu:eps'"),
+        (
+            ["compare", "TRAIN", "pam", "pa", "-p", "foo=1"],
+            2,
+            "of one of the compared algorithms, pam, pa. Got 'foo'",
+        ),
+        (
+            ["compare", "TRAIN", "pam", "pa", "-p", "mpu:eps=1"],
+            2,
+            "of one of the compared algorithms, pam, pa. Got 'mpu:eps'",
+        ),
         (["train", "TRAIN", "model", "--class-weight", "1"], 2, "must be balanced, or LABEL=WEIGHT"),
         (["path", "TRAIN", "-C", "1"], 2, "No such option '-C'"),
-        (["path", "TRAIN", "-p", "C=1"], 2, "path does not take -p C: --c-min and --c-max"),
+        (["path", "TRAIN", "-p", "C=1"], 2, "path does not take -p C: --c-min, --c-max"),
         (["study", "TRAIN"], 2, "Missing option '-g' / '--grid'"),
         (["study", "TRAIN", "-g", "C=0"], 2, "C of auto (MarginClassifier) must be"),
         (
@@ -56,7 +64,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         (
             ["train", "TABLE", "m.skops", "--target", "bought", "--categorical", "bought"],
             2,
-            "the target 'bought' cannot be a column of X",
+            "the target 'bought' cannot also be a column of X",
         ),
         (
             ["study", "TRAIN", "-g", "C=1", "--cache", "/dev/null/cache"],
@@ -173,7 +181,7 @@ def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):
     options = ("--target", "bought", "--categorical", "colour,shop,colour")
     assert run("train", table_file, model, *options).code == 0
     result = run("evaluate", model, table_file, "--target", "size")
-    assert result.code == 2 and "the target 'size' cannot be a column of X" in result.err
+    assert result.code == 2 and "the target 'size' cannot also be a column of X" in result.err
     other = tmp_path / "other.csv"
     other.write_text("size,colour\n1,red\n")
     result = run("predict", model, other)
@@ -184,7 +192,7 @@ def test_a_model_that_is_not_fitted_is_rejected(run, train_file, tmp_path):
     dump(margins.MarginClassifier(), tmp_path / "m.skops")
     for command in ("predict", "evaluate"):
         result = run(command, tmp_path / "m.skops", train_file)
-        assert result.code == 3 and "m.skops: must hold a classifier that is fitted" in result.err
+        assert result.code == 3 and "m.skops: must hold a fitted classifier" in result.err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no device that is full")

@@ -54,7 +54,7 @@ def test_an_option_that_contradicts_the_model_is_refused(run, train_file, table_
     columns = ("--target", "bought")
     run("train", table_file, tmp_path / "m.skops", *columns, "--categorical", "colour,shop")
     result = run(command, tmp_path / "m.skops", table_file, *columns, "--categorical", "colour")
-    problem = "trained with, 'colour', 'shop', or be left out. Got 'colour'"
+    problem = "the model's training data, 'colour', 'shop'. Got 'colour'"
     assert result.code == 2 and problem in result.err
     columns += ("--categorical", "shop,colour")
     assert run(command, tmp_path / "m.skops", table_file, *columns).code == 0

@@ -15,21 +15,27 @@ def test_values_of_one_parameter_are_joined(run, train_file, grid):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "DATA", "m", "-C", "1", "-C", "2"], "-C may be given once. Got 2 of it."),
-        (["train", "DATA", "m", "-a", "pam", "--algorithm", "pdm"], "--algorithm may be given once."),
-        (["train", "DATA", "m", "--seed", "1", "--seed", "1"], "--seed may be given once."),
-        (["train", "DATA", "m", "-C", "1", "-p", "C=2"], "C may be given once. Got -C and -p C."),
+        (["train", "DATA", "m", "-C", "1", "-C", "2"], "-C may be given only once. Got it 2 times."),
+        (
+            ["train", "DATA", "m", "-a", "pam", "--algorithm", "pdm"],
+            "--algorithm may be given only once.",
+        ),
+        (["train", "DATA", "m", "--seed", "1", "--seed", "1"], "--seed may be given only once."),
+        (["train", "DATA", "m", "-C", "1", "-p", "C=2"], "C may be given only once. Got -C and -p C."),
         (["train", "DATA", "m", "-p", "tau=1", "-p", "tau=2"], "Got -p tau more than once."),
         (
             ["train", "DATA", "m", "--seed", "1", "-p", "random_state=2"],
             "Got --seed and -p random_state",
         ),
-        (["study", "DATA", "-p", "C=1", "-g", "C=2"], "C may be given once. Got -p C and -g C."),
+        (["study", "DATA", "-p", "C=1", "-g", "C=2"], "C may be given only once. Got -p C and -g C."),
         (
             ["compare", "DATA", "pam", "pdm", "--folds", "2", "--folds", "3"],
-            "--folds may be given once.",
+            "--folds may be given only once.",
         ),
-        (["evaluate", "m", "DATA", "--target", "a", "--target", "b"], "--target may be given once."),
+        (
+            ["evaluate", "m", "DATA", "--target", "a", "--target", "b"],
+            "--target may be given only once.",
+        ),
     ],
 )
 def test_a_second_value_of_another_option_is_refused(

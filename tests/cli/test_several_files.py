@@ -94,7 +94,7 @@ def test_streamed_files_give_a_model_as_in_memory(run, files, tmp_path, kind, mo
     expected = run("train", whole, one, "--json", *options).json
     result = run("train", *parts, "-o", streamed, "--stream", "--json", *options)
     assert result.code == 0
-    assert result.err == f"note: {parts[0]} and 2 other files: streamed, as --stream is given.\n"
+    assert result.err == f"note: {parts[0]} and 2 other files: streamed, because --stream is given.\n"
     for name in ("n_samples", "n_features", "classes", "converged"):
         assert result.json[name] == expected[name]
     models = [load(path) for path in (one, streamed)]
@@ -180,7 +180,7 @@ def test_files_that_do_not_fit_into_memory_are_streamed(run, files, tmp_path, mo
     monkeypatch.setattr(margins.linalg.memory, "available_bytes", lambda: 10)
     assert "streamed" not in run("train", whole, model, *OPTIONS[kind]).err
     result = run("train", *parts, "-o", model, *OPTIONS[kind])
-    assert result.code == 0 and "2 other files: streamed, as they may need 0.0 GB" in result.err
+    assert result.code == 0 and "2 other files: streamed, because they may need 0.0 GB" in result.err
     assert run("train", *parts, "-o", model, *OPTIONS[kind], "-q").err == ""
     monkeypatch.setattr(margins.linalg.memory, "available_bytes", lambda: None)
     assert run("train", *parts, "-o", model, *OPTIONS[kind]).err == ""
@@ -225,7 +225,7 @@ def test_an_error_names_the_file_that_differs(run, tmp_path, stream):
     assert "--categorical z" in failed(3, first, other)
     other.write_text("x,z,y\n")
     assert f"{other}: must hold at least one sample" in failed(3, first, other)
-    problem = f"{tmp_path / 'c.parquet'}: all files must be of one format, csv, as {first}. Got parquet"
+    problem = f"{tmp_path / 'c.parquet'}: all files must have the format of {first}, csv. Got parquet"
     assert problem in failed(2, first, tmp_path / "c.parquet")
     assert f"{tmp_path / 'no.csv'}: cannot be read" in failed(3, first, tmp_path / "no.csv")
     assert "standard input cannot be one of several files" in failed(2, first, "-")
@@ -288,7 +288,7 @@ def test_files_to_predict_are_of_one_format_and_no_output_is_guessed(run, files,
     for command in (("predict", "-o", tmp_path / "out.txt"), ("evaluate",)):
         name, *output = command
         result = run(name, model, paths[0], tmp_path / "b.csv", *output)
-        assert result.code == 2 and "b.csv: all files must be of one format, svmlight" in result.err
+        assert result.code == 2 and "b.csv: all files must have the format of" in result.err
         result = run(name, model, paths[0], "-", *output)
         assert result.code == 2 and "standard input cannot be one of several files" in result.err
         result = run(name, model, paths[0], tmp_path / "missing.svm", *output)

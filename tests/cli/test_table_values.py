@@ -69,7 +69,7 @@ def test_a_note_counts_unknown_categories_by_column(run, tmp_path):
     frame |= {"c": ["p", "r", "s", "r", "q", "s"], "d": ["u", "u", "w", "u", "u", "u"]}
     pandas.DataFrame(frame).to_csv(other, index=False)
     note = (
-        f"note: {other}: categories that the model does not have become zeros: "
+        f"note: {other}: categories that are not in the model become zeros: "
         "2 of 'c' in 4 rows, such as 'r'; 1 of 'd' in 1 rows, such as 'w'.\n"
     )
     for command in (("predict", model, other), ("evaluate", model, other, "--target", "y")):

@@ -68,7 +68,8 @@ def test_a_guarantee_is_an_accuracy_unless_the_docstring_states_another():
     }
     assert guarantees == {
         "pdm": "accuracy ``eps``",
-        "pocket": "on the training samples a hypothesis is never worse than the one before",
+        "pocket": "on the training samples a hypothesis in the pocket is never worse than its "
+        "predecessor",
         "romma": "on separable data it ends after at most ``(R / gamma)**2`` updates",
     }
     assert algorithm_pages.words_of("longest-survivor")["guarantee"] == "none"

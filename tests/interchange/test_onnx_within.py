@@ -127,7 +127,7 @@ def test_dates_as_labels_are_refused():
 def test_what_skl2onnx_converts_roughly_warns_and_what_it_does_not_is_refused():
     X, y = data("two classes")
     isotonic = CalibratedClassifierCV(margins.MarginClassifier(), method="isotonic").fit(X, y)
-    with pytest.warns(UserWarning, match="Probabilities of method='isotonic' are not interpolated"):
+    with pytest.warns(UserWarning, match="does not interpolate probabilities of method='isotonic'"):
         to_onnx(isotonic)
     isotonic.method = "temperature"  # of scikit-learn 1.8
     with pytest.raises(TypeError, match="must be 'sigmoid' or 'isotonic' for ONNX. Got 'temperature'"):
@@ -141,7 +141,7 @@ def test_pipelines_of_named_columns_are_converted_with_the_types_of_their_inputs
     frame = pandas.DataFrame({"age": ages, "city": cities})
     columns = ColumnTransformer([("a", StandardScaler(), ["age"]), ("c", OneHotEncoder(), ["city"])])
     model = make_pipeline(columns, margins.MarginClassifier()).fit(frame, (ages > 25) ^ (cities == "x"))
-    with pytest.raises(ValueError, match="ColumnTransformer, takes columns by name: call "):
+    with pytest.raises(ValueError, match="ColumnTransformer, takes columns by name. Call "):
         to_onnx(model)
     register_converters()
     inputs = [("age", types.FloatTensorType([None, 1])), ("city", types.StringTensorType([None, 1]))]
@@ -157,7 +157,7 @@ def test_pipelines_of_text_name_the_way_out():
     texts = ["good film", "bad film", "good book", "bad book"]
     for vectorizer in (TfidfVectorizer(), HashingVectorizer(n_features=16)):
         model = make_pipeline(vectorizer, margins.MarginClassifier()).fit(texts, [1, 0, 1, 0])
-        with pytest.raises(ValueError, match="Vectorizer, takes text or dicts: call .*initial_types"):
+        with pytest.raises(ValueError, match="Vectorizer, takes text or dicts. Call .*initial_types"):
             to_onnx(model)
 
 

@@ -186,5 +186,5 @@ def test_landscape_shows_the_best_beside_nan(plotting):
 
 def test_curves_have_names_of_their_own(plotting):
     fits = [pam().fit(X, y) for _ in range(2)]
-    with pytest.raises(ValueError, match="names of .* must be distinct"):
+    with pytest.raises(ValueError, match="names of .* must be 2 distinct names"):
         plotting.EpochsDisplay.from_estimator(*fits, names=["a", "a"])

@@ -22,10 +22,13 @@ GOOD = {"estimator": RidgeClassifier(), "param_grid": {"alpha": [1.0]}, "X": X, 
 PAM = {"estimator": margins.get("pam")()}
 
 BAD = {
-    "class": ({"estimator": RidgeClassifier}, "estimator of NAME must be a scikit-learn classifier"),
+    "class": (
+        {"estimator": RidgeClassifier},
+        "estimator of NAME must be an instance of a scikit-learn classifier",
+    ),
     "regressor": (
         {"estimator": LinearRegression()},
-        "estimator of NAME must be a scikit-learn classifier",
+        "estimator of NAME must be an instance of a scikit-learn classifier",
     ),
     "tuple of grids": (
         {"param_grid": ({}, {})},
@@ -63,14 +66,14 @@ BAD = {
     "no folds": ({"CV": []}, "CV of NAME must give at least 1 fold. Got none."),
     "no pair": ({"CV": [5]}, "Fold 0 of CV of NAME must be a pair (train, test). Got 5."),
     "beyond": ({"CV": [([0, 1], [12])]}, "Fold 0 of CV of NAME must hold indices of the 12 samples"),
-    "empty": ({"CV": [([0, 1], [])]}, "at least 1 to train and 1 to test on"),
+    "empty": ({"CV": [([0, 1], [])]}, "at least 1 for training and 1 for testing"),
     "fold of a class": (
         {"CV": [([0, 2], [1])]},
         "Fold 0 of CV of NAME must train on at least 2 classes",
     ),
     "metric": (
         {"scoring": "acuracy"},
-        "scoring of NAME must be what sklearn.metrics.get_scorer_names()",
+        "scoring of NAME must be a name in sklearn.metrics.get_scorer_names()",
     ),
     "no metric": ({"scoring": None}, "scoring of NAME must be a name, a callable, a list of names"),
     "no scorer": ({"scoring": {"a": 5}}, "scoring of NAME must be names or callables. Got 5."),
@@ -82,8 +85,8 @@ BAD = {
         {"refit": "f1"},
         "refit of NAME must name the metric that decides, one of 'accuracy'. Got 'f1'.",
     ),
-    "n_jobs": ({"n_jobs": 0}, "n_jobs of NAME must be None or an integer but 0. Got 0."),
-    "half": ({"n_jobs": 1.5}, "n_jobs of NAME must be None or an integer but 0. Got 1.5."),
+    "n_jobs": ({"n_jobs": 0}, "n_jobs of NAME must be None or an integer other than 0. Got 0."),
+    "half": ({"n_jobs": 1.5}, "n_jobs of NAME must be None or an integer other than 0. Got 1.5."),
     "progress": ({"progress": "bar"}, "progress of NAME must be None or True or False. Got 'bar'."),
     "seed": (
         {"random_state": -1},

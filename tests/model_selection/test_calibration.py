@@ -108,8 +108,8 @@ def test_every_sample_must_be_in_one_test_set_whose_fold_has_all_classes():
     X, y = load_iris(return_X_y=True)
     trained = []
     for cv, match in (
-        (ShuffleSplit(3, random_state=0), "every sample is in one test set. Got sample"),
-        (KFold(3), "training sets hold all classes. Got one without some of the 3"),
+        (ShuffleSplit(3, random_state=0), "every sample is in exactly one test set. Got sample"),
+        (KFold(3), "training sets have all 3 classes. Got a training set with fewer"),
     ):
         classifier = margins.MarginClassifierCV(Cs=[1.0], cv=cv, calibration="sigmoid")
         with pytest.raises(ValueError, match=match):

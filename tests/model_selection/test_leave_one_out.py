@@ -276,10 +276,10 @@ X_OF_ERRORS, Y_OF_ERRORS = scaled(load_breast_cancer, 20)
         (margins.MarginClassifier(C=-1), {}, ValueError, "C of"),
         (margins.MarginClassifier(), {"groups": "same"}, ValueError, "must be an array or 'duplicates'"),
         (margins.MarginClassifier(), {"groups": [1, 2]}, ValueError, "one label for each of the"),
-        (margins.MarginClassifier(), {"groups": [1] * 20}, ValueError, "must be at least 2. Got 1: 1"),
+        (margins.MarginClassifier(), {"groups": [1] * 20}, ValueError, "at least 2 groups. Got 1: 1"),
         (margins.MarginClassifier(), {"groups": [np.nan, *range(19)]}, ValueError, "Got nan for"),
         (margins.MarginClassifier(), {"exact": "no"}, ValueError, "exact of .* must be True or False"),
-        (margins.MarginClassifierCV(), {}, TypeError, "with the C it found"),
+        (margins.MarginClassifierCV(), {}, TypeError, "with its `C_`"),
         (margins.MarginClassifier(kernel="sigmoid"), {}, ValueError, "positive semidefinite"),
     ],
 )  # fmt: skip

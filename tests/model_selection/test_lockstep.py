@@ -301,8 +301,8 @@ def test_subclasses_may_have_thresholds_of_their_own():
     [
         (Perceptron(), [{}], "Perceptron is not a noise-tolerant perceptron"),
         (margins.get("pdm")(), [{}], "not a noise-tolerant"),
-        (OwnStages(random_state=0), [{}], "OwnStages has its own phases"),
-        (OwnRules(random_state=0), [{}], "OwnRules has its own online_rules"),
+        (OwnStages(random_state=0), [{}], "OwnStages overrides phases"),
+        (OwnRules(random_state=0), [{}], "OwnRules overrides online_rules"),
         (pam(kernel="rbf"), [{}], "kernel='rbf' is not linear"),
         (pam(), [{}, {"kernel": np.dot}], "is not linear"),
         (pam(), [{"C": 1.0}], "C=1.0 is not inf"),

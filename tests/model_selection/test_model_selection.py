@@ -304,7 +304,7 @@ def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
         return np.abs(estimator.coef_).sum()
 
     study = parameter_search(pam(), GRID, X, y, cv=2, scoring=size)
-    assert study.lockstep_reason == "the metric 'size' may need more of a classifier than its scores"
+    assert study.lockstep_reason == "the metric 'size' may need more than the scores of a classifier"
 
 
 def test_the_kernel_for_lockstep_gives_what_fits_give(monkeypatch):

@@ -67,16 +67,16 @@ def test_groups_are_those_of_the_study():
     expected = clone(PAM).set_params(random_state=0, **found.best_params).fit(X, y)
     np.testing.assert_array_equal(best.coef_, expected.coef_)
     for others in (None, groups + 1):
-        with pytest.raises(ValueError, match="sample_weight and groups of Study must be those"):
+        with pytest.raises(ValueError, match="sample_weight and groups of Study must be the data"):
             found.best_estimator(PAM, X, y, groups=others)
 
 
 def test_other_data_and_other_estimators_are_errors(study):
     with pytest.raises(
-        ValueError, match="X, y, sample_weight and groups of Study must be those of the study"
+        ValueError, match="X, y, sample_weight and groups of Study must be the data of the study"
     ):
         study.best_estimator(PAM, X + 1, y)
-    with pytest.raises(ValueError, match="estimator of Study must be that of the study"):
+    with pytest.raises(ValueError, match="estimator of Study must be the estimator of the study"):
         study.predictions(margins.get("pam")(max_iter=4), X, y)
 
 

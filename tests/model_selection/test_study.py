@@ -185,7 +185,7 @@ def test_comparison_is_paired(study):
 
 def test_comparison_requires_the_same_folds_of_the_same_data(study):
     with pytest.raises(
-        ValueError, match="the same data and the same folds. Got others for 'b' than for 'a'"
+        ValueError, match="the same data and the same folds. Got different ones for 'b' and 'a'"
     ):
         compare({"a": study, "b": study_of(random_state=1)})
     other = double_cross_validation(RidgeClassifier(), {}, X + 1, y, outer=4, inner=2, random_state=0)

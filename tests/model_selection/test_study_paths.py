@@ -148,14 +148,14 @@ def test_a_failure_names_the_fit():
     ("estimator", "grid", "reason"),
     [
         (LinearSVC(), [{"C": 1.0}, {"C": 2.0}], "LinearSVC is not a MarginClassifier"),
-        (classifier(), [{"C": 1.0}], "there is one setting"),
+        (classifier(), [{"C": 1.0}], "there is only one setting"),
         (classifier(), [{"C": 1.0}, {"C": np.inf}], "C=inf has no neighbours"),
         (classifier(), [{"C": 1.0}, {"C": "a"}], "C='a' has no neighbours"),
         (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0, "eps": 0.2}], "more than C varies"),
         (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0}], "more than C varies"),
         (classifier(), [{"eps": 0.1}, {"eps": 0.2}], "C does not vary"),
         (classifier(warm_start=True), [{"C": 1.0}, {"C": 2.0}], "warm_start=True"),
-        (classifier(max_time=9.0), [{"C": 1.0}, {"C": 2.0}], "max_time=9.0 is of one fit"),
+        (classifier(max_time=9.0), [{"C": 1.0}, {"C": 2.0}], "max_time=9.0 limits each fit"),
         (classifier(verbose=1), [{"C": 1.0}, {"C": 2.0}], "verbose=1 prints lines for every fit"),
         (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0, "eps": 0.1}], None),
     ],
@@ -169,7 +169,7 @@ def test_metrics_that_read_the_classifier_are_not_along_C():
         return float(np.abs(estimator.coef_).sum())
 
     study = parameter_search(classifier(), {"C": CS}, *tumours(), cv=2, scoring=size)
-    assert study.path_reason == "the metric 'size' may need more of a classifier than its scores"
+    assert study.path_reason == "the metric 'size' may need more than the scores of a classifier"
     assert study.best_params == {"C": 100.0}
 
 

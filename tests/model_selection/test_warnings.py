@@ -40,7 +40,9 @@ def warnings_of(function, *args, **kwargs):
 def test_a_study_warns_once(estimator, grid, n_jobs):
     messages = warnings_of(parameter_search, estimator, grid, X, Y, cv=3, n_jobs=n_jobs, random_state=0)
     assert len(messages) == 1
-    assert re.match("[56] of 6 fits of parameter_search did not converge. That of the l", messages[0])
+    assert re.match(
+        "[56] of 6 fits of parameter_search did not converge. The fit with the l", messages[0]
+    )
     assert "C': 1000.0" in messages[0] and "max_iter=1" in messages[0] and "fold" in messages[0]
 
 
@@ -77,7 +79,7 @@ def test_folds_are_named():
         for C, fits in zip((1, 1000), of_fold, strict=True)
         for problem in fits
     )
-    assert f"of fold {worst[1]}, C={worst[2]}, {worst[3]}." in message and "class" in worst[3]
+    assert f"in fold {worst[1]}, C={worst[2]}, {worst[3]}." in message and "class" in worst[3]
 
 
 class Exploding(Hinge):

@@ -82,7 +82,7 @@ def test_a_damaged_part_is_refused():
     model.estimator_.coef_ = model.estimator_.coef_[:, :2]
     file = io.BytesIO()
     dump(model, file)
-    with pytest.raises(ValueError, match="holds a MarginClassifier that is damaged: coef_ must be"):
+    with pytest.raises(ValueError, match="contains a damaged MarginClassifier: coef_ must be"):
         load(io.BytesIO(file.getvalue()))
 
 

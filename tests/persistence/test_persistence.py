@@ -140,7 +140,7 @@ FOREIGN = {
 def test_a_foreign_file_is_one_clear_error(kind, tmp_path):
     path = tmp_path / "foreign"
     path.write_bytes(FOREIGN[kind])
-    with pytest.raises(ValueError, match="foreign' is no model file of skops, or is damaged: "):
+    with pytest.raises(ValueError, match="foreign' is not a model file of skops, or is damaged: "):
         load(path)
 
 
@@ -186,7 +186,7 @@ def test_a_missing_file_is_the_error_of_the_system(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
 def test_a_truncated_file_is_one_clear_error(share):
     contents = model_file()
-    with pytest.raises(ValueError, match="is no model file of skops, or is damaged"):
+    with pytest.raises(ValueError, match="is not a model file of skops, or is damaged"):
         load(io.BytesIO(contents[: int(share * len(contents))]))
 
 
@@ -331,7 +331,7 @@ def broken(kind):
 )
 def test_attributes_that_do_not_fit_together_are_rejected(kind):
     contents = written(broken(kind))
-    with pytest.raises(ValueError, match="holds a .* that is damaged: "):
+    with pytest.raises(ValueError, match="contains a damaged .*: "):
         load(io.BytesIO(contents))
 
 

@@ -57,12 +57,12 @@ def test_what_cannot_be_drawn_is_an_error(flowers):
         ValueError, match=r"label of .* must be one of the classes, \['setosa'.* Got 'x'"
     ):
         CoefficientPathDisplay.from_path(path, label="x")
-    with pytest.raises(ValueError, match="must be as many as features, 4. Got 1"):
+    with pytest.raises(ValueError, match="must be 4 names, one for each feature. Got 1"):
         CoefficientPathDisplay.from_path(path, names=["a"])
     with pytest.raises(ValueError, match="n_shown of CoefficientPathDisplay must be"):
         CoefficientPathDisplay.from_path(path, n_shown=-1)
     kernel = margins.svm_path(*flowers, CS, kernel="rbf")
-    with pytest.raises(ValueError, match="must be one of a linear kernel"):
+    with pytest.raises(ValueError, match="must have the linear kernel"):
         CoefficientPathDisplay.from_path(kernel)
 
 

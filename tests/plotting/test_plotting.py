@@ -177,9 +177,9 @@ def test_estimators_that_cannot_be_drawn_are_rejected(three_classes, pam):
             kind.from_estimator(Perceptron())
         with pytest.raises(ValueError, match="quantity of .* must be one of .* Got 'x'"):
             kind.from_estimator(three_classes, quantity="x")
-        with pytest.raises(ValueError, match="must be at least 1. Got none"):
+        with pytest.raises(ValueError, match="needs at least 1 estimator. Got none"):
             kind.from_estimator()
-        with pytest.raises(ValueError, match="must be distinct and as many as estimators, 1. Got"):
+        with pytest.raises(ValueError, match="must be 1 distinct names, one for each estimator. Got"):
             kind.from_estimator(three_classes, names=["a", "b"])
 
 
@@ -226,7 +226,7 @@ def test_tables_of_outer_folds_are_averaged(double):
     np.testing.assert_array_equal(display.scores[0], means.mean(axis=0))
     np.testing.assert_array_equal(display.low[0], means.min(axis=0))
     np.testing.assert_array_equal(display.high[0], means.max(axis=0))
-    assert "least to greatest of the outer folds" in legend_of(display)
+    assert "smallest to largest of the outer folds" in legend_of(display)
     assert "chosen most often" in legend_of(display)
 
 
@@ -287,7 +287,7 @@ def test_what_cannot_be_a_landscape_is_rejected(search, pam, noisy):
     with pytest.raises(ValueError, match="kind of LandscapeDisplay must be .* Got 'map'"):
         LandscapeDisplay.from_study(search, kind="map")
     alone = parameter_search(pam, {}, *noisy, cv=3, random_state=0)
-    with pytest.raises(ValueError, match="must vary a parameter. Got one setting alone"):
+    with pytest.raises(ValueError, match="must vary a parameter. Got only one setting"):
         LandscapeDisplay.from_study(alone)
 
 

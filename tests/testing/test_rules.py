@@ -242,7 +242,7 @@ BROKEN_RULES = {
         lambda: Python(lambda: 1.5, "shrink"),
         "check_factors: got a factor of 1.5 at the start, expected a number from 0 to 1",
     ),
-    "forgets all": (lambda: Python(lambda: 0.0, "shrink"), "expected more: all would be forgotten"),
+    "forgets all": (lambda: Python(lambda: 0.0, "shrink"), "expected more, or all would be forgotten"),
     "no identity": (lambda: NoIdentity(0.1), "got a factor of 0.9 .*expected 1, since `is_identity`"),
     "update by chance": (chance, "check_runs: got .* from two runs, expected the same"),
     "NaN shrink": (
@@ -309,7 +309,7 @@ def test_broken_averaging_fails_with_the_reason(make):
 def test_what_is_no_rule_is_rejected():
     with pytest.raises(TypeError, match="rule must be a Condition, an Update, a Shrink, or a callable"):
         check_rule(3)
-    with pytest.raises(TypeError, match="a callable that makes an Averaging"):
+    with pytest.raises(TypeError, match="a callable that returns an Averaging"):
         check_rule(MistakeHistory())
     with pytest.raises(AssertionError, match="check_averaging_looks_only: got 3 from"):
         check_rule(lambda weights: 3)

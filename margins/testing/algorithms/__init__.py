@@ -60,19 +60,19 @@ def check_algorithm(
     algorithm : str or type
         A name that `margins.get` knows, or a classifier class.
     expected_failures : dict of str, optional
-        {name of a check: reason}, of checks that do not apply: of ours, or of scikit-learn's.
+        {name of a check: reason} for checks that do not apply, ours or scikit-learn's.
     **params
-        Given to every instance, unless a check is about that parameter.
+        Parameters of every instance, unless a check is about the parameter.
 
     Raises
     ------
     AssertionError
-        Naming the class, the check, what it got and what it expected.
+        With the class, the check, what it got and what it expected.
 
     Notes
     -----
     An algorithm that raises a ValueError for C=inf, because it then needs another parameter, is checked
-    with finite C only; give ``C=inf`` and that parameter to check it there.
+    only with finite C; pass ``C=inf`` and that parameter to check the hard margin.
     """
     for check, arguments in algorithm_checks(algorithm, expected_failures, **params):
         check(*arguments)
@@ -81,7 +81,7 @@ def check_algorithm(
 def algorithm_checks(
     algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The checks of `check_algorithm`, one by one.
+    """Return the checks of `check_algorithm`, to run them separately.
 
     Parameters
     ----------
@@ -102,6 +102,6 @@ def algorithm_checks(
     expected = dict(expected_failures or {})
     for check in CHECKS:
         if check.__name__ not in expected:
-            more = (expected,) if check is check_scikit_learn else ()
-            checks.append((check, (algorithm, params, *more)))
+            extra = (expected,) if check is check_scikit_learn else ()
+            checks.append((check, (algorithm, params, *extra)))
     return checks

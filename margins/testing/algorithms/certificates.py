@@ -1,4 +1,4 @@
-"""Checks of what is proven: certificates of small problems whose solution is known, and termination."""
+"""Checks of proofs: certificates of small problems with a known solution, and termination."""
 
 import math
 
@@ -15,11 +15,11 @@ from margins.testing.truth import (
     separable_problem,
 )
 
-SLACK = 1e-9  # relative rounding error of values that are compared with exact ones
+SLACK = 1e-9  # relative rounding error in comparisons with exact values
 
 
 def _fitted(algorithm, params, problem, **needed):
-    """A fit to a problem, with intercept_scaling 1; None if the algorithm does not allow its C."""
+    """Return a fit to a problem with intercept_scaling 1; None if its C is not allowed."""
     needed = {"fit_intercept": True, "intercept_scaling": 1.0, "random_state": 0, **needed}
     if "C" not in params:
         needed["C"] = problem.C
@@ -33,7 +33,7 @@ def _fitted(algorithm, params, problem, **needed):
 
 
 def _rho(classifier):
-    """The value of the augmenting feature: 0 without a bias."""
+    """Return the value of the augmenting feature, 0 without a bias."""
     scaling = getattr(classifier, "intercept_scaling", None)
     return (1.0 if scaling is None else scaling) if getattr(classifier, "fit_intercept", True) else 0.0
 
@@ -70,7 +70,7 @@ def _require_true(classifier, problem, certificate):
             require(
                 certificate.fraction <= truth * (1 + SLACK),
                 f"fraction {certificate.fraction}",
-                f"at most {truth}, what the stated margin is of the maximum",
+                f"at most {truth}, the stated margin divided by the maximum margin",
             )
     if certificate.upper_bound > 0 and math.isfinite(certificate.upper_bound):
         ratio = max(certificate.margin, 0) / certificate.upper_bound
@@ -90,7 +90,7 @@ def _require_true(classifier, problem, certificate):
         require(same, f"gap {certificate.gap}", f"primal / dual - 1, {gap}")
     if not hasattr(classifier, "coef_"):
         return
-    # The weights attain what the certificate states of them.
+    # The weights must attain the certificate's primal value and margin.
     w, b = classifier.coef_[0], classifier.intercept_[0]
     weights = np.append(w, b / rho if rho else 0.0)
     require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
@@ -104,7 +104,7 @@ def _require_true(classifier, problem, certificate):
     require(
         best <= certificate.rescaled_primal * (1 + SLACK),
         f"margin {certificate.margin}",
-        f"at most {1 / math.sqrt(2 * best)}, that of the best multiple of coef_ and intercept_",
+        f"at most {1 / math.sqrt(2 * best)}, the margin at the best multiple of coef_ and intercept_",
     )
     require(
         certificate.dual <= attained * (1 + SLACK),
@@ -116,13 +116,13 @@ def _require_true(classifier, problem, certificate):
         require(
             certificate.margin <= margin + SLACK * (1 + abs(margin)),
             f"margin {certificate.margin}",
-            f"at most {margin}, that of coef_ and intercept_",
+            f"at most {margin}, the margin of coef_ and intercept_",
         )
 
 
 @check
 def check_certificates(algorithm, params):
-    """Every certificate is valid, whenever a fit ends: the maximum margin of small problems is known."""
+    """Every certificate is valid, whenever a fit ends, for small problems with known maximum margin."""
     for problem in problems():
         for max_iter in (1, 3, 50):
             classifier = _fitted(algorithm, params, problem, max_iter=max_iter)
@@ -139,14 +139,14 @@ def check_certificates(algorithm, params):
                 loss = getattr(classifier, "loss", "squared_hinge")
                 require(
                     loss_of(loss, 1.0).is_proven(certificates[0], classifier.eps),
-                    f"converged_ with {certificates[0]}",
+                    f"converged_ with {certificates[0]!r}",
                     f"accuracy eps = {classifier.eps} proven, or converged_ = False",
                 )
 
 
 @check
 def check_termination(algorithm, params):
-    """A maximum-margin classifier ends on separable data, with its accuracy proven."""
+    """A maximum-margin classifier ends on separable data with its accuracy proven."""
     if not issubclass(algorithm, PROVING):
         return
     for C in (math.inf, 10.0):
@@ -156,12 +156,16 @@ def check_termination(algorithm, params):
             if classifier is None:
                 continue
             (certificate,) = classifier.certificates_
-            given = f"C={classifier.C} and eps={classifier.eps}"
-            require(classifier.converged_, f"converged_ = False with {given}", "True: the data separate")
+            settings = f"C={classifier.C} and eps={classifier.eps}"
+            require(
+                classifier.converged_,
+                f"converged_ = False with {settings}",
+                "True, because the data are separable",
+            )
             loss = getattr(classifier, "loss", "squared_hinge")
             require(
                 loss_of(loss, 1.0).is_proven(certificate, classifier.eps),
-                f"{certificate} with {given}",
+                f"{certificate!r} with {settings}",
                 "eps proven",
             )
             _require_true(classifier, problem, certificate)

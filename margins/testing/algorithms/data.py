@@ -1,4 +1,4 @@
-"""Checks of the data of a fit: their layout, that they are left unchanged, and chunks of them."""
+"""Checks of the data of a fit: layouts, no changes to the data, and chunks."""
 
 import pickle
 
@@ -42,7 +42,7 @@ LAYOUTS = {
 
 @check
 def check_weights(algorithm, params):
-    """Weights of 1 change no bit; those that differ change a fit, or are an error."""
+    """Weights of 1 change no bit; different weights change a fit or raise an error."""
     X, y = clouds()
     needed = {"random_state": 0, "max_iter": 8}
     plain = make(algorithm, params, **needed).fit(X, y)
@@ -58,7 +58,7 @@ def check_weights(algorithm, params):
 
 @check
 def check_layouts(algorithm, params):
-    """Dense or CSR, float32 or float64, int32 or int64 indices: the same fit, but for rounding."""
+    """Dense or CSR, float32 or float64, int32 or int64 indices give the same fit, up to rounding."""
     X, y = clouds()
     X[::3, 1] = 0
     needed = {"random_state": 0, "max_iter": 8}
@@ -78,7 +78,7 @@ def check_layouts(algorithm, params):
                 worst = np.abs(own - scores).max() if own.shape == scores.shape else own.shape
             else:
                 close = worst = np.array_equal(own, scores)
-            require(close, f"other scores {what} in {name}: {worst}", "those of dense float64, to 1e-6")
+            require(close, f"other scores {what} in {name}: {worst}", "as from dense float64, to 1e-6")
 
 
 @check
@@ -113,6 +113,6 @@ def check_partial_fit(algorithm, params):
             pieces.partial_fit(X[begin : begin + size], y[begin : begin + size], classes=[0, 1])
             pieces = pickle.loads(pickle.dumps(pieces)) if size > 1 else pieces
         found = difference(scores_of(pieces, X), scores_of(whole, X))
-        require(not found, f"other scores from chunks of {size} samples: {found}", "those of one chunk")
+        require(not found, f"other scores from chunks of {size} samples: {found}", "as from one chunk")
         got, ours = getattr(pieces, "n_updates_", None), getattr(whole, "n_updates_", None)
         require(got == ours, f"{got} updates from chunks of {size}", f"{ours}, as in one chunk")

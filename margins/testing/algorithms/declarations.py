@@ -1,4 +1,4 @@
-"""Checks of what a class declares: its name, parameters, docstring and errors about parameters."""
+"""Checks of the declarations of a class: name, parameters, docstring and errors about parameters."""
 
 import dataclasses
 import inspect
@@ -17,7 +17,7 @@ IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset
 
 @check
 def check_name(algorithm, name):
-    """The name is short, in lower case, and `margins.get` returns the class every time."""
+    """The name is short and in lower case, and `margins.get` always returns the class."""
     require(NAME.fullmatch(name), f"the name {name!r}", "words in lower case, joined by '-'")
     again = get(name)
     require(again is algorithm, f"another class, {again!r}, from a second call of get", "the same class")
@@ -44,7 +44,7 @@ def check_parameters_are_declared(algorithm, params):
         require(
             not factory and (isinstance(field.default, IMMUTABLE) or callable(field.default)),
             f"a mutable default of {name}, {'default_factory' if factory else repr(field.default)}",
-            "an immutable one: instances would share it, or have different defaults",
+            "an immutable default: instances would share it, or have different defaults",
         )
         allowed = field.metadata.get("allowed")
         require(
@@ -62,7 +62,7 @@ def check_parameters_are_declared(algorithm, params):
 
 @check
 def check_defaults_are_allowed(algorithm, params):
-    """Every default is within its own range."""
+    """Every default is within its range."""
     for field in dataclasses.fields(algorithm):
         allowed = field.metadata["allowed"]
         require(
@@ -72,7 +72,7 @@ def check_defaults_are_allowed(algorithm, params):
 
 @check
 def check_docstring(algorithm, params):
-    """The docstring is the class's own; it names its source and every parameter."""
+    """The class has a docstring, which names its source and every parameter."""
     text = inspect.cleandoc(vars(algorithm).get("__doc__") or "")
     require(text, "no docstring", "one")
     require("**Source**" in text, "a docstring without **Source**", "the paper and its equation")
@@ -82,14 +82,14 @@ def check_docstring(algorithm, params):
 
 @check
 def check_constructor_keeps_what_it_is_given(algorithm, params):
-    """The constructor takes keywords only, and neither validates, converts nor copies."""
-    given = {name: object() for name in parameters_of(algorithm)}
-    for how, made in (
-        ("constructor", algorithm(**given)),
-        ("set_params", algorithm().set_params(**given)),
+    """The constructor takes only keywords, and does not validate, convert or copy values."""
+    objects = {name: object() for name in parameters_of(algorithm)}
+    for method, classifier in (
+        ("constructor", algorithm(**objects)),
+        ("set_params", algorithm().set_params(**objects)),
     ):
-        for name, value in made.get_params(deep=False).items():
-            require(value is given[name], f"{name}={value!r} after {how}", "the object given")
+        for name, value in classifier.get_params(deep=False).items():
+            require(value is objects[name], f"{name}={value!r} after {method}", "the object given")
     try:
         algorithm(1.0)
     except TypeError:
@@ -98,14 +98,14 @@ def check_constructor_keeps_what_it_is_given(algorithm, params):
 
 
 class _Untouchable:
-    """Data that raise an error when they are read."""
+    """Data that raise an error when read."""
 
     def __getattr__(self, name):
         raise Violation(f"an access to the data ({name})", "an error about the parameter before")
 
 
 def _wrong_values(allowed):
-    """Values that a constraint does not allow, those next to its bounds first."""
+    """Return values that a constraint does not allow, starting with values next to its bounds."""
     candidates = []
     constraints = [allowed]
     while constraints:
@@ -127,7 +127,7 @@ def check_errors_name_class_and_parameter(algorithm, params):
         for value in _wrong_values(field.metadata["allowed"]):
             for method in methods:
                 classifier = algorithm(**{**params, field.name: value})
-                given = f"{method} with {field.name}={value!r}"
+                attempt = f"{method} with {field.name}={value!r}"
                 call = getattr(classifier, method, None)
                 if call is None:
                     continue  # not available with such a parameter
@@ -139,10 +139,10 @@ def check_errors_name_class_and_parameter(algorithm, params):
                         isinstance(error, ValueError)
                         and field.name in message
                         and algorithm.__name__ in message,
-                        f"{type(error).__name__} {message!r} from {given}",
+                        f"{type(error).__name__} {message!r} from {attempt}",
                         f"a ValueError that names {field.name} and {algorithm.__name__}",
                     )
                 except Violation as violation:
-                    raise Violation(f"{given}: {violation}", "the error about the parameter") from None
+                    raise Violation(f"{attempt}: {violation}", "the error about the parameter") from None
                 else:
-                    raise Violation(f"no error from {given}", "a ValueError")
+                    raise Violation(f"no error from {attempt}", "a ValueError")

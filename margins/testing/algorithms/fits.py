@@ -1,4 +1,4 @@
-"""What the checks of algorithms share: how an instance is made, and how two fits are compared."""
+"""Common parts of the checks of algorithms: making instances and comparing fits."""
 
 import inspect
 
@@ -16,7 +16,7 @@ check = check_of(lambda algorithm: getattr(algorithm, "__name__", repr(algorithm
 
 
 def parameters_of(algorithm):
-    """{name: default} of the constructor."""
+    """Return {name: default} of the constructor."""
     signature = inspect.signature(algorithm.__init__)
     return {
         name: parameter.default
@@ -26,52 +26,52 @@ def parameters_of(algorithm):
 
 
 def make(algorithm, params, **needed):
-    """An instance with the author's parameters, and those of a check that the algorithm has."""
+    """Return an instance with the author's parameters, and a check's parameters if they exist."""
     declared = parameters_of(algorithm)
     return algorithm(**{**params, **{key: needed[key] for key in needed if key in declared}})
 
 
 def state_of(classifier):
-    """All attributes that a fit has set, those included that the class computes."""
+    """Return all fitted attributes, including attributes that the class computes."""
     names = {*vars(classifier), *dir(type(classifier))}
-    found = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
-    return {name: getattr(classifier, name) for name in found if hasattr(classifier, name)}
+    fitted = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
+    return {name: getattr(classifier, name) for name in fitted if hasattr(classifier, name)}
 
 
-def difference(one, other):
-    """Where two values differ, bit by bit: str or None."""
-    if type(one) is not type(other):
-        return f"{type(one).__name__} and {type(other).__name__}"
-    if isinstance(one, dict):
-        if one.keys() != other.keys():
-            return f"{sorted(map(str, one))} and {sorted(map(str, other))}"
-        parts = [(f"{key}: ", one[key], other[key]) for key in one]
-    elif isinstance(one, list | tuple):
-        if len(one) != len(other):
-            return f"lengths {len(one)} and {len(other)}"
-        parts = [("", *pair) for pair in zip(one, other, strict=True)]
-    elif isinstance(one, np.ndarray):
-        numeric = one.dtype.kind in "fc"
-        if one.dtype == other.dtype and np.array_equal(one, other, equal_nan=numeric):
+def difference(first, second):
+    """Return a description of the first difference of two values, bit by bit, or None."""
+    if type(first) is not type(second):
+        return f"{type(first).__name__} and {type(second).__name__}"
+    if isinstance(first, dict):
+        if first.keys() != second.keys():
+            return f"{sorted(map(str, first))} and {sorted(map(str, second))}"
+        parts = [(f"{key}: ", first[key], second[key]) for key in first]
+    elif isinstance(first, list | tuple):
+        if len(first) != len(second):
+            return f"lengths {len(first)} and {len(second)}"
+        parts = [("", *pair) for pair in zip(first, second, strict=True)]
+    elif isinstance(first, np.ndarray):
+        numeric = first.dtype.kind in "fc"
+        if first.dtype == second.dtype and np.array_equal(first, second, equal_nan=numeric):
             return None
-        return f"{one!r} and {other!r}"
-    elif sparse.issparse(one):
-        parts = [("", one.toarray(), other.toarray())]
+        return f"{first!r} and {second!r}"
+    elif sparse.issparse(first):
+        parts = [("", first.toarray(), second.toarray())]
     else:
         try:
-            return None if one is other or bool(one == other) else f"{one!r} and {other!r}"
+            return None if first is second or bool(first == second) else f"{first!r} and {second!r}"
         except (TypeError, ValueError):
             return None  # objects without equality are not compared
     for label, left, right in parts:
-        found = difference(left, right)
-        if found:
-            return f"{label}{found}"
+        text = difference(left, right)
+        if text:
+            return f"{label}{text}"
     return None
 
 
-def require_same_fit(one, other, when):
-    found = difference(state_of(one), state_of(other))
-    require(not found, f"{when}: {found}", "two fits that are equal bit by bit")
+def require_same_fit(first, second, when):
+    text = difference(state_of(first), state_of(second))
+    require(not text, f"{when}: {text}", "two fits that are equal bit by bit")
 
 
 def scores_of(classifier, X):

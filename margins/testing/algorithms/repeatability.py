@@ -1,4 +1,4 @@
-"""Checks that a fit can be repeated: copies, seeds, threads and earlier fits do not change it."""
+"""Checks that fits are repeatable: copies, seeds, threads and earlier fits do not change them."""
 
 import pickle
 
@@ -19,44 +19,44 @@ from margins.testing.truth import clouds
 
 @check
 def check_pickle(algorithm, params):
-    """A pickled classifier is the same classifier."""
+    """A classifier is the same after pickling."""
     X, y = clouds(n_classes=3)
     classifier = make(algorithm, params, random_state=0, max_iter=20).fit(X, y)
     again = pickle.loads(pickle.dumps(classifier))
-    found = difference(classifier.get_params(deep=False), again.get_params(deep=False))
-    require(not found, f"other parameters after pickling: {found}", "the same")
+    changed = difference(classifier.get_params(deep=False), again.get_params(deep=False))
+    require(not changed, f"other parameters after pickling: {changed}", "the same")
     require_same_fit(again, classifier, "after pickling")
-    found = difference(scores_of(again, X), scores_of(classifier, X))
-    require(not found, f"other scores after pickling: {found}", "the same")
+    changed = difference(scores_of(again, X), scores_of(classifier, X))
+    require(not changed, f"other scores after pickling: {changed}", "the same")
 
 
 @check
 def check_clone(algorithm, params):
-    """A clone is untrained, and trains to the same classifier."""
+    """A clone is untrained, and training it gives the same classifier."""
     X, y = clouds()
     classifier = make(algorithm, params, random_state=5, max_iter=20).fit(X, y)
     again = clone(classifier)
     require(not state_of(again), f"a clone that has {sorted(state_of(again))}", "an untrained one")
-    found = difference(classifier.get_params(deep=False), again.get_params(deep=False))
-    require(not found, f"other parameters of the clone: {found}", "the same")
+    changed = difference(classifier.get_params(deep=False), again.get_params(deep=False))
+    require(not changed, f"other parameters of the clone: {changed}", "the same")
     require_same_fit(again.fit(X, y), classifier, "a clone, trained")
 
 
 @check
 def check_random_state(algorithm, params):
-    """The same seed gives the same fit; numpy's global generator is not used."""
+    """The same seed gives the same fit, and NumPy's global generator is not used."""
     X, y = clouds(n_classes=3)
     before = np.random.get_state()  # noqa: NPY002
-    one = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
-    other = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
-    require_same_fit(one, other, "random_state=7 twice")
-    found = difference(before, np.random.get_state())  # noqa: NPY002
-    require(not found, "numpy's global random state changed", "a generator of the fit's own")
+    first = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
+    second = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
+    require_same_fit(first, second, "random_state=7 twice")
+    changed = difference(before, np.random.get_state())  # noqa: NPY002
+    require(not changed, "a change of NumPy's global random state", "a separate generator")
 
 
 @check
 def check_n_jobs(algorithm, params):
-    """The number of threads changes not one bit."""
+    """The number of threads does not change a bit of the result."""
     X, y = clouds(n_classes=4)
     one, two = (
         make(algorithm, params, n_jobs=n_jobs, random_state=3, max_iter=20).fit(X, y)
@@ -67,7 +67,7 @@ def check_n_jobs(algorithm, params):
 
 @check
 def check_refit_forgets(algorithm, params):
-    """A second fit, to data of another size, equals a first one."""
+    """A second fit, to data of a different size, equals a first fit to these data."""
     X, y = clouds(n_classes=3)
     again = make(algorithm, params, random_state=0, max_iter=8).fit(X, y)
     if hasattr(again, "partial_fit"):

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of an estimator."""
+"""scikit-learn's checks of an estimator."""
 
 import copy
 import math
@@ -15,12 +15,12 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,
 }
 NO_PENALTY = "With C = inf there is no penalty on mistakes of a class that a weight could multiply."
-HARD_MARGIN = "With C = inf a hard margin does not depend on weights: those that differ are an error."
+HARD_MARGIN = "With C = inf a hard margin does not depend on weights: different weights raise an error."
 
 
 @check
 def check_scikit_learn(algorithm, params, expected_failures):
-    """scikit-learn's own check_estimator, but for the equivalence of weighted and repeated samples."""
+    """The class passes check_estimator, except that weighted and repeated samples may differ."""
     classifier = algorithm(**params)
     expected = {**EXPECTED_FAILURES, **expected_failures}
     if math.isinf(getattr(classifier, "C", 1)):

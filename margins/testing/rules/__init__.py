@@ -58,21 +58,21 @@ def check_rule(
     rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise AssertionError unless a rule is as the training loop requires of its kind.
+    """Raise AssertionError unless a rule meets the requirements of the training loop for its kind.
 
     Parameters
     ----------
     rule : Condition, Update or Shrink, or callable
-        A callable is given the weight vector before any update, and makes an Averaging, as
-        `OnlineMixin.online_averaging` does; an averaging itself belongs to one run, of one size.
+        A callable must return an Averaging for the weight vector before any update, as
+        `OnlineMixin.online_averaging` does, because an Averaging belongs to one run of one size.
     expected_failures : dict of str, optional
-        {name of a check: reason}, of checks that do not apply: an update, for instance, may
-        ignore upper bounds if its algorithm has none.
+        {name of a check: reason} for checks that do not apply. For instance, an update may ignore upper
+        bounds if its algorithm has none.
 
     Raises
     ------
     AssertionError
-        Naming the class, the check, what it got and what it expected.
+        With the class, the check, what it got and what it expected.
     """
     for check, arguments in rule_checks(rule, expected_failures):
         check(*arguments)
@@ -82,7 +82,7 @@ def rule_checks(
     rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """The single checks of `check_rule`.
+    """Return the checks of `check_rule`, to run them separately.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def rule_checks(
             return [(check, (rule,)) for check in checks if check.__name__ not in expected]
     if isinstance(rule, Averaging) or not callable(rule):
         raise TypeError(
-            "rule must be a Condition, an Update, a Shrink, or a callable that makes an Averaging of "
+            "rule must be a Condition, an Update, a Shrink, or a callable that returns an Averaging for "
             f"the weight vector before any update. Got {rule!r}."
         )
     return [(check, (rule,)) for check in AVERAGING_CHECKS if check.__name__ not in expected]

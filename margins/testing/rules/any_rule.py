@@ -1,4 +1,4 @@
-"""Checks of conditions, updates and shrinks alike."""
+"""Checks that apply to conditions, updates and shrinks."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from margins.testing.rules.runs import SLACK, check, numbers_of, rules_of, run, 
 
 @check
 def check_repr(rule):
-    """The repr is the rule's own, and always the same."""
+    """The repr describes the rule, and is always the same."""
     require(
         repr(rule) != object.__repr__(rule), f"the repr {repr(rule)!r}", "one that describes the rule"
     )
@@ -18,19 +18,19 @@ def check_repr(rule):
 
 @check
 def check_binary_interface(rule):
-    """`Rules` takes it: it was compiled against the interface of the margins installed."""
+    """`Rules` accepts the rule, so it was compiled against the interface of the installed margins."""
     rules_of(rule)
 
 
 @check
 def check_runs(rule):
-    """A run by the rule is finite and the same every time; with dual variables and without."""
+    """A run with the rule is finite and always the same, with dual variables and without."""
     rules = rules_of(rule, FixedThreshold(7))
-    one, other = (numbers_of(run(samples(), rules)[0]) for _ in range(2))
-    require(np.isfinite(one).all(), f"weights, sums and counts {one}", "finite numbers")
-    require(one == other, f"{one} and {other} from two runs", "the same")
+    first, second = (numbers_of(run(samples(), rules)[0]) for _ in range(2))
+    require(np.isfinite(first).all(), f"weights, sums and counts {first}", "finite numbers")
+    require(first == second, f"{first} and {second} from two runs", "the same")
     if isinstance(rule, Update) or rules.condition.unlearns:
         return  # these may need dual variables
     without = numbers_of(run(samples(), rules, keep_dual=False)[0])
-    same = np.allclose(one, without, rtol=SLACK, atol=SLACK * np.abs(one).max())
-    require(same, f"{without} without dual variables", f"{one}, as with them")
+    same = np.allclose(first, without, rtol=SLACK, atol=SLACK * np.abs(first).max())
+    require(same, f"{without} without dual variables", f"{first}, as with them")

@@ -1,4 +1,4 @@
-"""Checks of averagings: they change nothing of the run, and are pickled with all that they keep."""
+"""Checks of averagings: they do not change the run, and pickling keeps their state."""
 
 import pickle
 
@@ -27,7 +27,7 @@ def _read(averaging, weights, data):
 
 @check
 def check_averaging_looks_only(make):
-    """A run with an averaging is bit for bit the run without, also if hypotheses are read on the way."""
+    """An averaging changes no bit of a run, even if hypotheses are read during the run."""
 
     def read_twice(averaging, weights, data):
         first, second = (_read(averaging, weights, data) for _ in range(2))
@@ -54,7 +54,7 @@ def check_averaging_looks_only(make):
 
 @check
 def check_averaging_is_pickled(make):
-    """An averaging that is pickled between two chunks continues as if it were not."""
+    """An averaging that is pickled between two chunks continues as without pickling."""
 
     def reads_of(pass_on):
         reads = []
@@ -67,7 +67,7 @@ def check_averaging_is_pickled(make):
         run(samples(), RULES, make_averaging=lambda a: _made(make, a), between=between)
         return reads
 
-    kept = reads_of(lambda averaging: averaging)
+    direct = reads_of(lambda averaging: averaging)
     pickled = reads_of(lambda averaging: pickle.loads(pickle.dumps(averaging)))
-    for chunk, (expected, got) in enumerate(zip(kept, pickled, strict=True)):
+    for chunk, (expected, got) in enumerate(zip(direct, pickled, strict=True)):
         require(got == expected, f"{got} after pickling and chunk {chunk}", f"{expected}, as without")

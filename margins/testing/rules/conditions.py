@@ -1,4 +1,4 @@
-"""Checks of conditions: thresholds, and how many updates a sample needs to rise above its own."""
+"""Checks of conditions: thresholds, and the number of updates that lifts a sample above them."""
 
 import itertools
 import math
@@ -7,16 +7,16 @@ from margins.rules import Additive, Rules
 from margins.testing.reports import require
 from margins.testing.rules.runs import SLACK, at_state, check, require_pure, shrink_of, states
 
-MOST = 300  # single updates, one after the other
+MOST = 300  # maximum number of single updates
 
 
 @check
 def check_thresholds(condition):
-    """Thresholds are numbers, and a sample of product +inf is not misclassified after an update."""
+    """Thresholds are numbers, so a sample with product +inf is not misclassified after an update."""
     for state in states():
         for positive in (False, True):
             threshold = condition._py_threshold(state, positive)
-            at_start = not state and threshold == math.inf  # all are misclassified to begin with
+            at_start = not state and threshold == math.inf  # at first, all samples are misclassified
             require(
                 math.isfinite(threshold) or at_start,
                 f"a threshold of {threshold} {at_state(state)}, label {'+1' if positive else '-1'}",
@@ -26,23 +26,23 @@ def check_thresholds(condition):
 
 @check
 def check_thresholds_are_pure(condition):
-    """Thresholds depend on the state alone, and not on how the weight vector is represented."""
+    """Thresholds depend only on the state, not on the representation of the weight vector."""
     for positive in (False, True):
         require_pure(lambda state, p=positive: condition._py_threshold(state, p), "a threshold of")
         require_pure(lambda state, p=positive: condition._py_ceiling(state, p), "a ceiling of")
         for state in states():
-            one = condition._py_threshold(state, positive)
-            other = condition._py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
+            threshold = condition._py_threshold(state, positive)
+            rescaled = condition._py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
             require(
-                one == other,
-                f"a threshold of {other} with scale=0.5 and label_sum=3 {at_state(state)}",
-                f"{one}, as with scale=1: the weight vector is the same",
+                threshold == rescaled,
+                f"a threshold of {rescaled} with scale=0.5 and label_sum=3 {at_state(state)}",
+                f"{threshold}, as with scale=1: the weight vector is the same",
             )
 
 
 @check
 def check_ceilings(condition):
-    """What is unlearned lies above what is learned; without unlearning nothing does."""
+    """The unlearning threshold is above the learning threshold, or inf without unlearning."""
     require(isinstance(condition.unlearns, bool), f"unlearns = {condition.unlearns!r}", "True or False")
     for state in states():
         for positive in (False, True):
@@ -63,7 +63,7 @@ def check_ceilings(condition):
 
 
 def _misclassified(count, walk):
-    """(surely, perhaps): is the sample still misclassified after so many updates, up to rounding?"""
+    """Return whether the sample is certainly, and perhaps, misclassified after `count` updates."""
     product, threshold, size = walk[count]
     slack = SLACK * (size + abs(threshold)) if math.isfinite(threshold) else 0.0
     return product <= threshold - slack, product <= threshold + slack
@@ -71,12 +71,12 @@ def _misclassified(count, walk):
 
 @check
 def check_repetitions(condition):
-    """The number of updates computed at once is that of single updates, one after the other."""
+    """The number of updates computed at once equals the number of single updates."""
     require_repetitions(condition, shrink_of(condition))
 
 
 def require_repetitions(condition, shrink):
-    """Raise Violation unless repetitions are those of single updates, with products of all signs."""
+    """Raise Violation unless repetitions equal single updates, for products of any sign."""
     rules = Rules(condition, Additive(), shrink)
     for state in states():
         # Rounding of t |y|^2 must leave the products their digits.
@@ -89,7 +89,7 @@ def require_repetitions(condition, shrink):
             p, A, t = cosine * math.sqrt(A0 * N), A0, state.get("t", 0.0)
             size = abs(p) + N
             walk = []
-            given = f"{at_state(state)} with a.y = {p:g}, |y|**2 = {N:g}"
+            where = f"{at_state(state)} with a.y = {p:g}, |y|**2 = {N:g}"
             for _ in range(MOST + 1):
                 now = {**state, "sqnorm": A, "t": t, "dual_sum": t}
                 walk.append((p, condition._py_threshold(now, positive), size))
@@ -101,12 +101,12 @@ def require_repetitions(condition, shrink):
             if not _misclassified(0, walk)[0]:
                 continue
             got = rules._py_repetitions(walk[0][0], N, state, most=MOST, positive=positive)
-            require(1 <= got <= MOST and got == math.floor(got), f"{got} repetitions {given}", "a count")
+            require(1 <= got <= MOST and got == math.floor(got), f"{got} repetitions {where}", "a count")
             ends = got < len(walk) and (not _misclassified(int(got), walk)[0] or got == MOST)
             begins = got <= len(walk) and (got == 1 or _misclassified(int(got) - 1, walk)[1])
             first = next((n for n in range(1, len(walk)) if not _misclassified(n, walk)[0]), MOST)
             require(
                 ends and begins,
-                f"{got:g} repetitions of an update {given}",
+                f"{got:g} repetitions of an update {where}",
                 f"{first}, as by single updates" + (" (the most allowed)" if first == MOST else ""),
             )

@@ -1,4 +1,4 @@
-"""What the checks of rules share: states, samples, and short runs."""
+"""Common parts of the checks of rules: states, samples and short runs."""
 
 import itertools
 import math
@@ -18,20 +18,20 @@ check = check_of(lambda rule: getattr(rule, "__name__", type(rule).__name__))
 
 
 def states():
-    """States that occur, as dicts: |a| is between gamma t and R t for some 0 < gamma <= R."""
+    """Yield possible states as dicts: |a| is between gamma t and R t for some 0 < gamma <= R."""
     yield {}
     for t, share in itertools.product((1.0, 2.0, 7.0, 100.0, 1e6), (1e-4, 0.3, 1.0)):
         yield {"t": t, "dual_sum": t, "n_updates": t, "sqnorm": share * 16 * t * t}
 
 
 def at_state(state):
-    """A state, for a message: str."""
+    """Return the text of a state, for a message."""
     numbers = ", ".join(f"{key}={state[key]:g}" for key in ("t", "sqnorm", "dual_sum") if key in state)
     return f"at {numbers or 'the start'}"
 
 
 def require_pure(function, what):
-    """The value at a state is the same at every call, whatever the calls in between."""
+    """Raise Violation unless the value at a state is always the same, regardless of other calls."""
     all_states = list(states())
     first = [function(state) for state in all_states]
     for order in (range(len(all_states)), reversed(range(len(all_states)))):
@@ -40,12 +40,12 @@ def require_pure(function, what):
             require(
                 again == first[index] or math.isnan(first[index]),
                 f"{what} {again} {at_state(all_states[index])}, and {first[index]} before",
-                "one value: a rule keeps no state of its own",
+                "one value, because a rule must be stateless",
             )
 
 
 def rules_of(rule, condition=None):
-    """Rules with the given one and, in the other places, the simplest ones."""
+    """Return Rules with the rule, completed by the simplest rules of the other kinds."""
     parts = {Condition: condition or Mistake(), Update: Additive(), Shrink: NoShrink()}
     for kind in parts:
         if isinstance(rule, kind):
@@ -56,13 +56,13 @@ def rules_of(rule, condition=None):
 
 
 def shrink_of(condition):
-    """The shrink that a condition is made for."""
+    """Return the shrink for which a condition is made."""
     shrink = getattr(condition, "shrink", None)
     return shrink if isinstance(shrink, Shrink) else NoShrink()
 
 
 def samples(upper=math.inf, diag=0.0):
-    """Thirty samples of small integers in four dimensions, with a bias, not separable."""
+    """Return thirty samples of small integers in four dimensions, with a bias, not separable."""
     generator = np.random.default_rng(0)
     X = generator.integers(-4, 5, size=(30, 4)).astype(float)
     positive = X @ [1, -2, 1, 1] + 0.5 > 0
@@ -72,10 +72,10 @@ def samples(upper=math.inf, diag=0.0):
 
 
 def run(data, rules, n_epochs=5, make_averaging=None, keep_dual=True, between=None):
-    """Process the samples chunk by chunk: the weight vector and the averaging at the end.
+    """Process the samples in chunks, and return the final weight vector and averaging.
 
-    `between`, if given, is called after each chunk with the averaging, the weight vector and the
-    samples, and returns the averaging of the next chunk.
+    `between` is called after each chunk with the averaging, the weight vector and the samples, and
+    returns the averaging for the next chunk.
     """
     weights = WeightVector(data.rows.n_features, len(data) if keep_dual else 0)
     averaging = make_averaging(weights) if make_averaging else None
@@ -90,5 +90,5 @@ def run(data, rules, n_epochs=5, make_averaging=None, keep_dual=True, between=No
 
 
 def numbers_of(weights):
-    """Weights, sums and count of a weight vector: list of float."""
+    """Return weights, sums and update count of a weight vector: list of float."""
     return [*weights.weights, weights.label_sum, weights.sqnorm, weights.dual_sum, weights.n_updates]

@@ -1,4 +1,4 @@
-"""Checks of shrinks: factors, and many updates at once."""
+"""Checks of shrinks: factors, and several updates at once."""
 
 import math
 
@@ -17,7 +17,7 @@ def check_factors(shrink):
         factor = shrink._py_factor(state)
         require(0 <= factor <= 1, f"a factor of {factor} {at_state(state)}", "a number from 0 to 1")
         if state:
-            require(factor > 0, f"a factor of 0 {at_state(state)}", "more: all would be forgotten")
+            require(factor > 0, f"a factor of 0 {at_state(state)}", "more, or all would be forgotten")
         if shrink.is_identity:
             require(factor == 1, f"a factor of {factor} {at_state(state)}", "1, since `is_identity`")
     require_pure(shrink._py_factor, "a factor of")
@@ -25,7 +25,7 @@ def check_factors(shrink):
 
 @check
 def check_repeat(shrink):
-    """Many updates as one step are as many single ones: a <- s a + y each time."""
+    """Several updates in one step equal as many single updates a <- s a + y."""
     for state in states():
         product, total, t = 1.0, 0.0, state.get("t", 0.0)
         for count in range(1, MOST + 1):
@@ -34,22 +34,22 @@ def check_repeat(shrink):
             if count not in (1, 2, 3, 7, 64, MOST):
                 continue
             shrunk, added = shrink._py_repeat(count, state)
-            given = f"for {count} updates at once {at_state(state)}"
+            description = f"for {count} updates at once {at_state(state)}"
             require(
                 math.isclose(added, total, rel_tol=SLACK),
-                f"a sample added {added} times {given}",
+                f"a sample added {added} times {description}",
                 f"{total}, as by single updates",
             )
-            # At the start there is nothing to shrink, and any factor will do.
+            # At the start there is nothing to shrink, so any factor is correct.
             require(
                 not state or math.isclose(shrunk, product, rel_tol=SLACK, abs_tol=1e-300),
-                f"a factor of {shrunk} {given}",
+                f"a factor of {shrunk} {description}",
                 f"{product}, as by single updates",
             )
 
 
 @check
 def check_repetitions_of_shrink(shrink):
-    """The number of updates that `ShrunkThreshold` needs is that of single updates."""
+    """The number of updates that `ShrunkThreshold` computes equals the number of single updates."""
     for b in (0.0, 2.0, 40.0):
         require_repetitions(ShrunkThreshold(b, shrink), shrink)

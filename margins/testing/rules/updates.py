@@ -29,23 +29,23 @@ def check_dual_variables_keep_their_bounds(update):
 
 @check
 def check_sums_are_kept(update):
-    """|a|^2 and the sum of the dual variables, kept by recursion, are those of the weight vector."""
+    """|a|^2 and the sum of the dual variables, computed by recursion, fit the weight vector."""
     data = samples(diag=0.5)
     weights = run(data, Rules(FixedThreshold(7), update, NoShrink()))[0]
-    kept = np.array([weights.sqnorm, weights.dual_sum])
+    recursive = np.array([weights.sqnorm, weights.dual_sum])
     weights.recompute(data)
     recomputed = np.array([weights.sqnorm, weights.dual_sum])
     require(np.isfinite(recomputed).all(), f"|a|**2 and S of {recomputed}", "finite numbers")
     require(
-        np.allclose(kept, recomputed, rtol=1e-8),
-        f"|a|**2 and S of {kept} by recursion",
+        np.allclose(recursive, recomputed, rtol=1e-8),
+        f"|a|**2 and S of {recursive} by recursion",
         f"{recomputed}, as recomputed",
     )
 
 
 @check
 def check_counts(update):
-    """Updates are counted in whole numbers; what is not misclassified is not updated."""
+    """Updates are counted in whole numbers, and only they change the weights."""
 
     def count(averaging, weights, data):
         require(
@@ -61,7 +61,7 @@ def check_counts(update):
 
 @check
 def check_updates_are_finite(update):
-    """No number of an update is NaN or infinite, whatever the product, the state and the label."""
+    """No number of an update is NaN or infinite, for any product, state and label."""
     data = samples()
     for condition in (Mistake(), FixedThreshold(7)):
         try:
@@ -74,7 +74,7 @@ def check_updates_are_finite(update):
 
 @check
 def check_updates_move(update):
-    """A sample of wrong sign, below the upper bound of its dual variable, changes the weight vector."""
+    """A misclassified sample below the upper bound of its dual variable changes the weight vector."""
     data = samples()
     weights, sets = WeightVector(data.rows.n_features, len(data)), ActiveSets((), len(data))
     rules = Rules(Mistake(), update, NoShrink())
@@ -90,5 +90,5 @@ def check_updates_move(update):
         require(
             n_changed == 0 or numbers_of(weights)[:-1] != before,
             f"{weights.n_updates - n_updates} updates that change nothing",
-            "another weight vector after them",
+            "a different weight vector after them",
         )
