@@ -94,7 +94,7 @@ def needs_of(function: Any, kind: str) -> Needs:
         elif keeps_rest:
             raise ValueError(
                 f"Parameter {parameter.name} of {name_of(function)} must come before the "
-                "parameters that keep their defaults, or be passed by keyword. Got a positional-only one."
+                "parameters that keep their defaults, or be passed by keyword. Got a positional one."
             )
         else:
             positional.append(parameter.name)
