@@ -148,7 +148,7 @@ class ConjugateTuning:
     max_passes: int = 30  # maximum number of passes over the working set in an epoch
     # an epoch ends when a pass estimates less than this share of the gap that its first pass estimated
     epoch_reduction: float = 0.4
-    # if an epoch reduces the gap only to more than this share, the next epochs aim at half their target
+    # if an epoch reduces the gap only to more than this share, the target of the next is halved
     slow_reduction: float = 0.8
     restart: int = 20  # search directions restart after this many passes
     # the certificate is computed if the estimated gap is at most this multiple of the required gap
@@ -199,7 +199,7 @@ class DecompositionTuning:
     new_rows: int = 64
     # a subproblem ends when no step decreases its objective by more than this share of the first step
     inner_reduction: float = 1e-3
-    overhead: float = 3e5  # cost of a subproblem in accesses of an element, in addition to those it counts
+    overhead: float = 3e5  # cost of a subproblem, in accesses of an element, beyond those it counts
     max_pairs: int = 100  # a subproblem also ends after this many pairs per sample
     # products are computed in double precision when the gap is at most this share of the required gap
     gap_share: float = 0.8
