@@ -1,5 +1,6 @@
-"""Executors, which answer requests: over chunks in threads of this process, or over the parts of a
-collection by dask, whose scheduler may use threads of this process or a cluster.
+"""Executors, which answer requests over chunks or over the parts of a dask collection.
+
+Chunks are read in threads of this process. Dask's scheduler may use such threads or a cluster.
 
 Both executors have the methods `scan` and `collect`. Both send requests as short as possible. If a
 partition lacks what a request refers to, they send it again, complete and with the samples.

@@ -1,10 +1,10 @@
-"""The duality gap of products that a solver keeps, before a certificate is computed."""
+"""The duality gap of the products that a solver keeps, before a certificate is computed."""
 
 import math
 
 
 def relative_gap(loss, margins, sqnorm, dual):
-    """The relative duality gap of a weight vector and its dual variables: float; inf if none is proven.
+    """Return the relative duality gap of a weight vector and its dual variables; inf if none is proven.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""The largest of some values, which working sets are chosen by."""
+"""Selection of the largest values, for the choice of working sets."""
 
 import numpy as np
 
 
 def largest(values, n):
-    """The indices of the n largest values > 0, or of all that are: in any order."""
+    """Return the indices of the n largest values > 0, or of all values > 0, in any order."""
     if not 0 < n < len(values):
         return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
     best = np.argpartition(-values, n)[:n]
@@ -12,7 +12,7 @@ def largest(values, n):
 
 
 def keep_largest(values, which, n):
-    """Set all but the n largest of these values, none of them negative, to 0, in place."""
+    """Set the chosen values, which are not negative, to 0 in place, except for the n largest."""
     indices = np.flatnonzero(which)
     best = indices[largest(values[indices], n)]
     kept = values[best]
