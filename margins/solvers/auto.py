@@ -57,13 +57,13 @@ def candidates(problem, eps, tuning=TUNING):
     """Return a Candidate for each solver, with its predicted cost or why it is not applicable."""
     costs, candidate_list = Costs(problem, tuning), []
     for name in SOLVERS:
-        why_not = why_not_of(name, problem)
+        why_not = reason_not_applicable(name, problem)
         passes = None if why_not else costs.predicted_passes(name, eps)
         candidate_list.append(Candidate(name, passes, why_not))
     return tuple(candidate_list)
 
 
-def why_not_of(solver, problem):
+def reason_not_applicable(solver, problem):
     """Return why a solver is not applicable to a problem; None if it is."""
     if problem.has_free_intercept and not leaves_free(solver, problem):
         return "it penalises the intercept"
@@ -168,14 +168,14 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
         if strategy in ("decomposition", "interior-point"):  # the choice knows that it is applicable
             return Plan(planner.phases_by(strategy), reason)
     is_soft = problem.loss.is_finite  # a hard margin is the limit of soft margins
-    if is_soft and all(why_not_of(name, problem) is not None for name in SOLVERS):
-        reasons = "; ".join(f"{name!r}: {why_not_of(name, problem)}" for name in SOLVERS)
+    if is_soft and all(reason_not_applicable(name, problem) is not None for name in SOLVERS):
+        reasons = "; ".join(f"{name!r}: {reason_not_applicable(name, problem)}" for name in SOLVERS)
         raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
         return Plan(planner.phases_by(strategy), reason)
-    why_not = why_not_of(solver, problem)
+    why_not = reason_not_applicable(solver, problem)
     if why_not is not None:
-        applicable = [name for name in SOLVERS if why_not_of(name, problem) is None]
+        applicable = [name for name in SOLVERS if reason_not_applicable(name, problem) is None]
         raise ValueError(
             f"solver={solver!r} is not applicable here: {why_not}. "
             f"Allowed here: {', '.join(map(repr, ('auto', *applicable)))}."
@@ -202,7 +202,7 @@ class _Planner:
         self.builder = PhaseBuilder(specification, tuning)
 
     def phases_by(self, strategy):
-        """Yield the phases of a strategy."""
+        """Return the method that yields the phases of a strategy."""
         return {
             PASSES_AND_NEWTON: self.passes_and_newton,
             "newton": self.newton,
@@ -219,24 +219,24 @@ class _Planner:
         """Return the strategy and the reason."""
         strategy, reason = self._cold_choice()
         if self.is_warm and strategy == PASSES_AND_NEWTON:
-            return "newton", f"{reason}, and the last fit has found those that matter"
+            return "newton", f"{reason}, and the last fit found the samples that matter"
         return strategy, reason
 
     def _cold_choice(self):
         """Return the same for a run that starts at zero."""
         problem, costs = self.problem, self.costs
         if not problem.loss.is_finite:
-            return CONTINUATION, "a hard margin is the limit of soft ones"
+            return CONTINUATION, "a hard margin is the limit of soft margins"
         if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
-            return "interior-point", "single precision has not the range of this kernel matrix"
+            return "interior-point", "this kernel matrix exceeds the range of single precision"
         if costs.pairs_pay and is_in_range(problem):
             return WHOLE, "the inner products of few samples cost little"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
-            return "dcd", "dual coordinate descent serves any loss over any kernel"
+            return "dcd", "dual coordinate descent works for any loss and any kernel"
         if problem.is_kernel:
             return "conjugate", "the rows of a kernel have no Hessian over features"
         if costs.has_small_hessian:
@@ -278,7 +278,7 @@ class _Planner:
         size = self._subsample_size()
         yield self._newton_from_zero(size)
         if size > 0:
-            purpose = "in case the subsample misleads"
+            purpose = "in case the subsample is misleading"
             yield self.builder.newton(purpose, self._newton_solver, restarts=True)
 
     def decomposition(self):

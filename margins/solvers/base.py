@@ -180,12 +180,12 @@ class RulesSolver(Solver):
                 from margins.solvers._waiting_passes import WaitingPasses as passes
             self._sets = passes(self.levels, len(run.data))
         sets = self._sets
-        before = sets.n_accesses
+        n_accesses_before = sets.n_accesses
         n_changed = sets.full_epoch(
             run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
         )
         return EpochReport(
-            n_changed, sets.n_accesses - before, sets.n_rejected, n_unmoved=sets.n_unmoved
+            n_changed, sets.n_accesses - n_accesses_before, sets.n_rejected, n_unmoved=sets.n_unmoved
         )
 
     def __repr__(self):
@@ -212,12 +212,12 @@ class EpochSolver(Solver):
 
     def epoch(self, run):
         loop = self.loop
-        before = loop.n_accesses
+        n_accesses_before = loop.n_accesses
         n_changed = loop.full_epoch(
             run.data, run.weights, self.rules, run.orders.next(), None, run.averaging
         )
         return EpochReport(
-            n_changed, loop.n_accesses - before, loop.n_rejected, n_unmoved=loop.n_unmoved
+            n_changed, loop.n_accesses - n_accesses_before, loop.n_rejected, n_unmoved=loop.n_unmoved
         )
 
 
@@ -363,9 +363,9 @@ class PhaseRecord:
 
 def solver_path(records):
     """Return the names of the solvers that ran, in order, joined by ' + '; repeats count once."""
-    names, before = [], None
+    names, last_name = [], None
     for record in records:
-        if record.epochs > 0 and record.solver != before:
-            before = record.solver
-            names.append(before)
+        if record.epochs > 0 and record.solver != last_name:
+            last_name = record.solver
+            names.append(last_name)
     return " + ".join(names)

@@ -84,7 +84,7 @@ class ConjugateSolver(Solver):
         restarts = self._safety < 1 or self._n_since_restart >= tuning.restart
         if restarts:
             self._n_since_restart = 0
-        before = sets.n_accesses
+        n_accesses_before = sets.n_accesses
         self._steps.begin(restarts)
         n_changed, n_rejected = self._pass(run, run.orders.next()), sets.n_rejected
         check_gap, is_exhausted = True, False
@@ -96,7 +96,9 @@ class ConjugateSolver(Solver):
         if run.data.has_free_intercept and check_gap and run.weights.dual_sum > 0:
             self._recentre(run)
             self._n_since_restart = math.inf  # a direction would include this change, too
-        return EpochReport(n_changed, sets.n_accesses - before, n_rejected, check_gap, is_exhausted)
+        return EpochReport(
+            n_changed, sets.n_accesses - n_accesses_before, n_rejected, check_gap, is_exhausted
+        )
 
     def release(self):
         """See `Solver.release`: its search directions are as long as the weight vector."""
@@ -168,9 +170,9 @@ class ConjugateSolver(Solver):
                 self._steps.step()
                 self._n_since_restart += 1
                 self._pass(run, run.orders.of(working_set))
-            before, gap = self._pass_estimate, self._steps.gap()
+            previous_estimate, gap = self._pass_estimate, self._steps.gap()
             self._pass_estimate, required = gap, self._required(run)
-            expected = gap * min(gap / before, 1) if before > 0 else gap
+            expected = gap * min(gap / previous_estimate, 1) if previous_estimate > 0 else gap
             if expected <= self._safety * required:
                 return expected, False
             if self._has_budget and self._exceeds_budget(run, required):

@@ -245,8 +245,8 @@ class Run(RunState):
         """Replace sums over a Gram matrix or kernel rows before a proof is final; True if any."""
         if self.leave_gram():
             return True
-        before = self.weights.sqnorm
+        sqnorm_before = self.weights.sqnorm
         if self._rounding is None or not self._rounding.correct_kernel_sums(self):
             return False
-        self._forget_dual_unless(before)
+        self._forget_dual_unless(sqnorm_before)
         return True

@@ -51,7 +51,7 @@ class Explanation:
         """The names of the planned solvers, in order, joined by ' + '."""
         names = [phase.solver for phase in self.plan.phases]
         return " + ".join(
-            name for name, before in zip(names, [None, *names], strict=False) if name != before
+            name for name, previous in zip(names, [None, *names], strict=False) if name != previous
         )
 
     def __repr__(self):

@@ -101,7 +101,7 @@ class HardMarginSolver(Solver):
             self._centre(run, inner, primal)
         return primal
 
-    def _solve(self, run, C, before):
+    def _solve(self, run, C, previous):
         """Return the run for a C, which starts from the previous run if there is one."""
         loss = SquaredHinge(C)
         samples = run.data.with_limits(diag=of_each(loss.diag, len(run.data)))
@@ -110,7 +110,7 @@ class HardMarginSolver(Solver):
         )
         inner = Run(Problem(samples, loss), run.seed, specification)
         inner.limit_time(run.end_of_time)
-        start = None if before is None else start_from(inner, before)
+        start = None if previous is None else start_from(inner, previous)
         plan = self._plan(inner.problem, specification, inner.is_warm, start)
         # Near the last solution the first solver succeeds, or rounding stops the other solvers, too.
         inner.train(plan.phases[0].phases(inner) if inner.is_warm else plan.phases_of(inner))
@@ -147,10 +147,10 @@ def inseparability(run, tuning=TUNING.hard_margin):
     is_over = run.certificate.margin <= 0 and run.solver.is_last
     if not bound <= (tuning.separable_at_end if is_over else tuning.separable) * radius:
         return None
-    place = "mean" if _is_central(run.data) else "origin"
+    centre = "mean" if _is_central(run.data) else "origin"
     return (
         f"no hyperplane separates the classes by a margin of more than {bound:.3g}, "
-        f"{bound / radius:.2g} of the largest distance of a sample from the {place}"
+        f"{bound / radius:.2g} of the largest distance of a sample from the {centre}"
     )
 
 

@@ -264,8 +264,8 @@ class InteriorSteps:
 
         def direction(lower_change, upper_change):
             """Return the changes of all variables that change the products with multipliers by these."""
-            rest = -gradient + lower_change / x - upper_change / slack
-            dx, db = system.solve(rest, 0.0 if self._normal is None else -self._normal @ x)
+            right_side = -gradient + lower_change / x - upper_change / slack
+            dx, db = system.solve(right_side, 0.0 if self._normal is None else -self._normal @ x)
             return dx, db, (lower_change - z * dx) / x, (upper_change + t * dx) / slack
 
         def step_lengths(dx, lower, upper):
@@ -278,8 +278,8 @@ class InteriorSteps:
 
         dx, _, lower, upper = direction(-x * z, -slack * t)
         primal, dual = step_lengths(dx, lower, upper)
-        after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
-        target = mu * (self._complementarity(*after) / mu) ** 3
+        variables_after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
+        target = mu * (self._complementarity(*variables_after) / mu) ** 3
         dx, db, lower, upper = direction(
             target - x * z - dx * lower, (target - slack * t + dx * upper) * self._is_bounded
         )

@@ -155,7 +155,7 @@ class PhaseBuilder:
             solver = RulesSolver(rules, n_samples=n, name="unlearning")
             yield Phase(solver=solver, epochs=1, averaging=late_average)
 
-        purpose = f"one pass over {n} samples, to find those that matter"
+        purpose = f"one pass over {n} samples, to find the samples that matter"
         return PlannedPhase("unlearning", purpose, phases)
 
     def more_passes(self, n_epochs, condition):
@@ -240,7 +240,7 @@ class PhaseBuilder:
             run.rescale_to_feasible()  # after a warm start
             yield Phase(solver=dual_coordinate_descent(run))
 
-        return PlannedPhase("dcd", "one dual variable after the other", phases)
+        return PlannedPhase("dcd", "one dual variable at a time", phases)
 
     def threshold(self, run):
         """Return b and delta_b of the unlearning rules."""

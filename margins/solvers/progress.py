@@ -18,14 +18,14 @@ class Progress:
     """
 
     def __init__(self, patience):
-        self._patience, self.losses, self._least, self._n_without = patience, [], math.inf, 0
+        self._patience, self.losses, self._least_loss, self._n_without = patience, [], math.inf, 0
 
     def has_ended(self, run):
         """Measure the loss after an epoch of a run, and return True if the run should end."""
         self.losses.append(self._loss_of(run))
-        is_slow = self.losses[-1] > self._least - self._patience.tol
+        is_slow = self.losses[-1] > self._least_loss - self._patience.tol
         self._n_without = self._n_without + 1 if is_slow else 0
-        self._least = min(self._least, self.losses[-1])
+        self._least_loss = min(self._least_loss, self.losses[-1])
         return self._n_without >= self._patience.n_iter_no_change
 
     def _loss_of(self, run):

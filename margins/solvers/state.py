@@ -242,17 +242,17 @@ class RunState(HasEnding):
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
-    def continue_from(self, before, factor):
+    def continue_from(self, previous, factor):
         """Start from the weights of a run over the same rows, times a factor; no row is read.
 
         Parameters
         ----------
-        before : RunState
+        previous : RunState
             Its hypothesis must be its weight vector, and its products known.
         factor : float
             Factor by which dual variables may be multiplied: the factor of their upper bounds.
         """
-        weights, data = before.weights, self.data
+        weights, data = previous.weights, self.data
         if data.has_free_intercept and data.sqrho > 0:
             self.weights = weights.copy()  # with its centre; there are no upper bounds
             self.weights.recompute(data)
@@ -262,7 +262,7 @@ class RunState(HasEnding):
                 combination = np.append(combination, math.sqrt(data.sqrho) * factor * weights.label_sum)
             dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
             self.weights.assign(data, dual, combination)
-        products = before.products + before.theta * before.data.signs  # without the threshold
+        products = previous.products + previous.theta * previous.data.signs  # without the threshold
         self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 
@@ -301,12 +301,12 @@ class RunState(HasEnding):
         """
         if self.features is None:
             return False
-        before = self.weights.sqnorm
+        sqnorm_before = self.weights.sqnorm
         self.data = self.data.over(self.features)
         self.weights = self.weights.over(self.data)
         self.orders.rows_per_chunk = rows_per_chunk(self.features)
         self.features = None
-        self._forget_dual_unless(before)
+        self._forget_dual_unless(sqnorm_before)
         return True
 
     def certify(self):

@@ -98,7 +98,7 @@ class DecompositionSolver(Solver):
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
-            return "kernel values, rows or penalties are outside of the range of single precision"
+            return "kernel values, rows or penalties are outside the range of single precision"
         return None
 
     def start(self, run):
@@ -152,7 +152,7 @@ class DecompositionSolver(Solver):
         """Start with an empty working set."""
         m = len(self._alpha)
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
-        self._working_set = self._places = np.empty(0, np.int32)
+        self._working_set = self._kept_positions = np.empty(0, np.int32)
         self._max_new_rows = self._tuning.new_rows
         if self._blocks.n_computed == 0:  # no other class has computed rows
             self._max_new_rows = max(self._max_new_rows, int(self._tuning.new_share * m))
@@ -284,17 +284,18 @@ class DecompositionSolver(Solver):
         of its samples would end at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
-        self._places = np.sort(largest(violation[last], int(self._tuning.kept_share * self._size)))
-        kept = last[self._places]
-        violation[kept] = 0
+        n_kept = int(self._tuning.kept_share * self._size)
+        self._kept_positions = np.sort(largest(violation[last], n_kept))
+        kept_samples = last[self._kept_positions]
+        violation[kept_samples] = 0
         are_cached = self._blocks.are_cached()
         sides = self._sides(state.gradient)
         if self._max_new_rows < self._size:
             for side in sides:
                 keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
         violation[are_cached] *= self._tuning.cached_gain
-        new = np.sort(self._most_violating(violation, sides, self._size - len(kept)))
-        self._working_set = np.concatenate([kept, new]).astype(np.int32)
+        new_samples = np.sort(self._most_violating(violation, sides, self._size - len(kept_samples)))
+        self._working_set = np.concatenate([kept_samples, new_samples]).astype(np.int32)
         return self._working_set
 
     def _sides(self, gradient):
@@ -314,7 +315,7 @@ class DecompositionSolver(Solver):
         slots = self._blocks.slots_of(working_set, is_free)
         Q = self._Q[:n]
         factors = (as_single(self._factors(signs)), as_single(diag))
-        last = self._last_Q, self._places.astype(np.int32)
+        last = self._last_Q, self._kept_positions.astype(np.int32)
         sub_gram(self._blocks.slots, slots, working_set, *factors, self._sqrho, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
@@ -359,12 +360,12 @@ class DecompositionSolver(Solver):
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` if rounding violates a constraint other than the bounds; here there is none."""
 
-    def _sum(self, which):
-        """Compute products again, in double precision: for samples with True in `which`."""
+    def _sum(self, mask):
+        """Compute products again, in double precision: for samples with True in `mask`."""
         support = self._alpha.nonzero()[0]
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        indices = which.nonzero()[0]
+        indices = mask.nonzero()[0]
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
         self._moved_before[indices] = self._moved
 

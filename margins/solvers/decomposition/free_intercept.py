@@ -81,8 +81,8 @@ class FreeInterceptSolver(DecompositionSolver):
         n_up = max(n // 2, n - len(down))
         n_down = n - min(n_up, len(up))
         up, down = (
-            each[np.argsort(-violation[each], kind="stable")[:count]]
-            for each, count in ((up, n_up), (down, n_down))
+            side[np.argsort(-violation[side], kind="stable")[:count]]
+            for side, count in ((up, n_up), (down, n_down))
         )
         return np.concatenate([up, down])
 
@@ -106,8 +106,8 @@ class FreeInterceptSolver(DecompositionSolver):
     def _restore_constraint(self, before, after, upper, signs):
         lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))
 
-    def _sum(self, which):
+    def _sum(self, mask):
         support = self._alpha > 0
-        if which[support].any():
+        if mask[support].any():
             balance(self._alpha, self._upper, self._labels)
-        super()._sum(which)
+        super()._sum(mask)

@@ -11,10 +11,10 @@ def largest(values, n):
     return best[values[best] > 0]
 
 
-def keep_largest(values, which, n):
-    """Set the chosen values, which are not negative, to 0 in place, except for the n largest."""
-    indices = np.flatnonzero(which)
+def keep_largest(values, mask, n):
+    """Set the values of a mask, none negative, to 0 in place, except for the n largest."""
+    indices = np.flatnonzero(mask)
     best = indices[largest(values[indices], n)]
-    kept = values[best]
+    largest_values = values[best]
     values[indices] = 0
-    values[best] = kept
+    values[best] = largest_values

@@ -17,10 +17,10 @@ def is_in_range(problem, longest=0.0):
     longest : float
         Largest squared norm of a row of X, if kernel values are computed from inner products.
     """
-    least = problem.loss.upper
-    if isinstance(least, np.ndarray):  # 0 for samples that are left out
-        least = np.min(least, initial=math.inf, where=least > 0)
-    return max(problem.data.max_sqnorm, longest) <= MAX_SINGLE and least >= 1 / MAX_SINGLE
+    smallest_bound = problem.loss.upper
+    if isinstance(smallest_bound, np.ndarray):  # 0 for samples that are left out
+        smallest_bound = np.min(smallest_bound, initial=math.inf, where=smallest_bound > 0)
+    return max(problem.data.max_sqnorm, longest) <= MAX_SINGLE and smallest_bound >= 1 / MAX_SINGLE
 
 
 def as_single(values):

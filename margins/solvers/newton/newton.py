@@ -110,7 +110,7 @@ class NewtonSolver(Solver):
     def why_not(cls, problem):
         """See `Solver.why_not`."""
         if problem.is_kernel:
-            return "Newton steps need the features of linear data, which a kernel does not give"
+            return "Newton steps need the features of linear data, which a kernel does not provide"
         if not problem.loss.is_finite:
             return "the hard margin (C=inf) has no finite objective to minimise"
         return None
@@ -273,8 +273,10 @@ class NewtonSolver(Solver):
         """
         if not steps.band > self._band:
             return False
-        after = self._value(steps.objective.w, steps.margins)
-        return not after <= self._tuning.max_objective_ratio * self._value(self.w, self.margins)
+        objective_after = self._value(steps.objective.w, steps.margins)
+        return not objective_after <= self._tuning.max_objective_ratio * self._value(
+            self.w, self.margins
+        )
 
     def _value(self, w, margins):
         """Return the objective over all samples."""
@@ -292,9 +294,9 @@ class NewtonSolver(Solver):
             return objective.margins
         margins, is_other = np.empty(len(self.data)), np.ones(len(self.data), dtype=bool)
         is_other[working_set] = False
-        others = np.flatnonzero(is_other).astype(np.int32)
+        other_samples = np.flatnonzero(is_other).astype(np.int32)
         margins[working_set] = objective.margins
-        margins[others] = products(self.data, others, objective.w)
+        margins[other_samples] = products(self.data, other_samples, objective.w)
         return margins
 
     def _keep_best(self, weights, scale):
@@ -321,9 +323,9 @@ class NewtonSolver(Solver):
             return HessianVectorProduct(self.data, self.curvature, self._max_read)
         curvature, size = self.curvature, self._hessian_size
         if size > 0:
-            chosen = orders.sample(size)
+            drawn = orders.sample(size)
             curvature = np.zeros(len(self.data))
-            curvature[chosen] = len(self.data) / size * self.curvature[chosen]
+            curvature[drawn] = len(self.data) / size * self.curvature[drawn]
         centre = centre_of(self.data, self._tuning.offset)
         return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
 
@@ -351,12 +353,14 @@ class NewtonSolver(Solver):
         """Return r, the sum of alpha_k y_k outside a working set, and its part of the dual objective."""
         if working_set is self._all or not self._has_bounds:
             return np.zeros(len(self.w)), 0.0
-        rest = self.alpha.copy()
-        rest[working_set] = 0
-        value = float(rest.sum())
+        other_dual = self.alpha.copy()
+        other_dual[working_set] = 0
+        value = float(other_dual.sum())
         if self.loss.is_smooth:
-            value -= 0.5 * float(rest @ (rest / (self.factor * self.curvature)))  # D_k alpha_k^2 / 2
-        return combination(self.data, self._all, rest), value
+            value -= 0.5 * float(
+                other_dual @ (other_dual / (self.factor * self.curvature))
+            )  # D_k alpha_k^2 / 2
+        return combination(self.data, self._all, other_dual), value
 
     def _smooth_loss(self, working_set):
         """Return the losses of a working set, smoothed around their dual variables if necessary."""
