@@ -12,7 +12,7 @@ cdef class ActiveSets(SampleLoop):
     cdef Py_ssize_t* passes
     cdef int32_t[:, ::1] members
     cdef Py_ssize_t n_kept   # members of level 0 after the last full pass
-    # Of the pass that is running: the level that it builds, 0 for the full pass; its loop.
+    # During a pass: the level that it builds, 0 for the full pass, and its loops.
     cdef Py_ssize_t level
     cdef epoch_t epoch_of_all, epoch_of_members
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1

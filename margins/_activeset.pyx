@@ -1,7 +1,7 @@
-"""Full epochs with nested active sets: which samples are processed, in which order, how often.
+"""Full epochs with nested active sets, which say how often and in which order samples are processed.
 
-One full epoch processes every sample once, in the order given, and keeps the hard ones as the first
-active set. The active sets are nested, each kept during a pass over the one above:
+One full epoch processes every sample once, in the given order, and keeps the hard samples as the first active
+set. The active sets are nested: a pass over one of them keeps the next.
 
     full_epoch:  pass over all samples, keeping level 0;  process(level 0)
     process(j):  repeat at most passes[j] times
@@ -9,8 +9,8 @@ active set. The active sets are nested, each kept during a pass over the one abo
                      stop if that pass changed nothing
                      process(level j + 1)
 
-Only the order of the samples is affected, so every guarantee of the rules holds. Convergence is a
-full pass, not an active-set pass, that changes nothing.
+Only the order of the samples changes, so every guarantee of the rules holds. An algorithm has converged when a
+full pass, not an active-set pass, changes nothing.
 
 Source: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 """
@@ -26,14 +26,14 @@ import numpy as np
 
 
 class Level(NamedTuple):
-    """One level of the nested active sets: which samples enter it, and how often they are processed.
+    """One level of the nested active sets: which samples enter it, and how often it is processed.
 
     Attributes
     ----------
     passes : int
-        At most so many passes each time the level is built.
+        Maximum number of passes each time the level is built.
     factor : float
-        A sample enters if ``p <= factor * threshold`` when it is processed; -inf: never for this
+        A sample enters if ``p <= factor * threshold`` when it is processed; -inf: no sample enters for this
         reason.
     supported : bool
         A sample enters if its dual variable is positive when it is processed.
@@ -55,7 +55,7 @@ cdef class ActiveSets(SampleLoop):
     levels : sequence of Level
         From the largest set to the smallest.
     n_samples : int
-        How many samples an order may hold.
+        Maximum number of samples in an order.
     """
 
     def __cinit__(self, levels: Sequence[Level], Py_ssize_t n_samples):
@@ -70,7 +70,7 @@ cdef class ActiveSets(SampleLoop):
             self.memberships[j].factor = level.factor
             self.memberships[j].supported = level.supported
             self.memberships[j].updated = level.updated
-        # Pages of memory that no active set reaches are never written, so they cost nothing.
+        # The operating system allocates only pages that are written, so unused parts of active sets cost nothing.
         self.members = np.empty((self.n_levels, n_samples), dtype=np.int32)
 
     def __dealloc__(self):
@@ -84,22 +84,22 @@ cdef class ActiveSets(SampleLoop):
         Parameters
         ----------
         full_pass_rules : Rules, optional
-            Rules of the pass over all samples, where they differ from those of the active sets.
+            Rules of the pass over all samples, if they differ from the rules of the active sets.
         averaging : Averaging, optional
             Receives every hypothesis before it is updated.
 
         Returns
         -------
         int
-            How many samples of the full pass changed the weight vector; 0: converged, if `n_unmoved` is
-            0, too. `n_rejected` is how many were misclassified without an update, `n_unmoved` how many of
-            these were below the upper bounds of their dual variables.
+            Number of samples of the full pass that changed the weight vector. 0 means converged if `n_unmoved`
+            is 0, too. `n_rejected` is the number of misclassified samples without an update, `n_unmoved` the
+            number of rejected samples below the upper bounds of their dual variables.
 
         Raises
         ------
         ValueError
-            If rules or levels need dual variables that the weight vector does not keep, or if it is
-            of another number of features or samples.
+            If rules or levels need dual variables that the weight vector does not keep, or if its numbers of
+            features or samples differ from the data.
         margins.rules.RuleError
             If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
@@ -112,9 +112,9 @@ cdef class ActiveSets(SampleLoop):
 
     def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                   const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
-        """The first part of `full_epoch`: process every sample of `order`, keeping the first active set.
+        """Make the first part of `full_epoch`: process every sample of `order`, keeping the first active set.
 
-        Parameters, results and errors are those of `full_epoch`.
+        Parameters, results and errors are the same as for `full_epoch`.
         """
         cdef Tally tally
         if full_pass_rules is None:
@@ -143,19 +143,19 @@ cdef class ActiveSets(SampleLoop):
 
     @property
     def kept(self) -> NDArray[np.int32]:
-        """The first active set, as the last full pass has kept it: ndarray of int32."""
+        """The first active set after the last full pass, as an ndarray of int32."""
         return np.array(self.members[0, :self.n_kept]) if self.n_kept else np.zeros(0, dtype=np.int32)
 
     def nested_passes(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                       Averaging averaging=None, const int32_t[::1] members=None) -> None:
-        """The second part of `full_epoch`: the active sets, after a full pass.
+        """Make the second part of `full_epoch`: the active sets, after a full pass.
 
         Parameters
         ----------
         data, a, rules, averaging
-            As of `full_epoch`.
+            As in `full_epoch`.
         members : ndarray of int32, optional
-            The first active set, in its order. None: as the last full pass has kept it.
+            The first active set, in its order. None: the set that the last full pass kept.
         """
         a.check_fit(data)
         if self.n_levels == 0:
@@ -171,7 +171,7 @@ cdef class ActiveSets(SampleLoop):
             self.end()
 
     cdef int process_active_sets(self, Py_ssize_t level, Py_ssize_t n) except -1:
-        """Passes over the first n members of a level, and over the levels nested in it."""
+        """Make passes over the first n members of a level, and over the levels nested in it."""
         cdef Tally tally
         cdef Py_ssize_t _
         for _ in range(self.passes[level]):
@@ -188,7 +188,7 @@ cdef class ActiveSets(SampleLoop):
     cdef int process(
         self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
     ) except -1 nogil:
-        """Process order[begin:end], keeping the members of `level`; none behind the last one."""
+        """Process order[begin:end], and keep the members of `level`; after the last level none are kept."""
         cdef const Membership* keep = NULL
         cdef int32_t[::1] kept = None
         if self.level < self.n_levels:

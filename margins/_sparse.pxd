@@ -7,7 +7,7 @@ from margins.linalg._vectorised cimport dots_of_columns
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
-    /* gcc takes a function of prefetches only for one without effects, and would omit its calls. */
+    /* gcc assumes that a function of prefetches has no effects, and would omit its calls. */
     #define margins_prefetch(address) do { __builtin_prefetch(address); __asm__ volatile (""); } while (0)
     #else
     #define margins_prefetch(address) ((void)0)
@@ -32,29 +32,29 @@ ctypedef fused index_t:
 
 
 cdef class Rows:
-    # The storage follows from the arrays that exist: without `columns` the matrix is dense, CSR without
-    # `values` has only ones, and without both the rows are those of a kernel, which a subclass computes.
-    # At most one of each 32/64 pair exists.
+    # The arrays that exist tell the storage: without `columns` the matrix is dense, CSR without `values` has only
+    # ones, and without both the rows belong to a kernel, and a subclass computes them. At most one array of each
+    # 32/64 pair exists.
     cdef const double[::1] values64
     cdef const float[::1] values32
     cdef const int32_t[::1] columns32
     cdef const int64_t[::1] columns64
-    # Row k of CSR: elements starts[k] to ends[k]. Of a whole matrix, `ends` is `starts` without its first.
+    # Row k of CSR has elements starts[k] to ends[k]. For a whole matrix, `ends` is `starts` without its first number.
     cdef const int32_t[::1] starts32
     cdef const int64_t[::1] starts64
     cdef const int32_t[::1] ends32
     cdef const int64_t[::1] ends64
-    cdef const int64_t[::1] chosen   # dense: which rows of the array these are; None: all of them, in order
+    cdef const int64_t[::1] chosen   # dense: indices of the rows in the array; None: all rows, in order
     cdef readonly Py_ssize_t n_rows
-    cdef Py_ssize_t n_of_part   # numbers stored in a part of a matrix; -1: this is a whole one
-    cdef readonly Py_ssize_t n_features   # the length of a weight vector over these rows
+    cdef Py_ssize_t n_of_part   # number of elements stored in a part of a matrix; -1: this is a whole matrix
+    cdef readonly Py_ssize_t n_features   # length of a weight vector over these rows
     cdef readonly bint is_kernel
     cdef Py_ssize_t row_step      # dense: element (k, j) is values[k * row_step + j * column_step]
     cdef Py_ssize_t column_step   # 1 for CSR
-    # CSR: the number of elements of a row that stores all columns in order, which then need not be read.
+    # CSR: number of elements of a row that stores all columns in order, so that columns need not be read.
     # -1: there is no such row, or another row of this length is not in order.
     cdef readonly Py_ssize_t n_dense_row
-    cdef tuple nonzero_count   # rows whose non-zeros have been counted so far, and the count
+    cdef tuple nonzero_count   # rows whose non-zeros have been counted so far, and their number
     cdef Py_ssize_t prefetch_step   # bytes between the addresses that `prefetch` requests
     cdef bint expect(self, Py_ssize_t k) noexcept nogil
     cdef Py_ssize_t n_spare_rows(self) noexcept nogil
@@ -65,12 +65,12 @@ cdef class Rows:
 
 
 cdef inline Py_ssize_t dense_start(Rows rows, Py_ssize_t k) noexcept nogil:
-    """Where row k of a dense matrix begins."""
+    """Return the position of the first element of row k in a dense matrix."""
     return (k if rows.chosen is None else rows.chosen[k]) * rows.row_step
 
 
 cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil:
-    """Where the stored numbers of row k begin, and how many they are, `column_step` apart."""
+    """Set the start and the number of the stored elements of row k, which are `column_step` apart."""
     if rows.columns32 is not None:
         start[0] = rows.starts32[k]
         n[0] = rows.ends32[k] - start[0]
@@ -85,7 +85,7 @@ cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* 
 cdef inline double _dense_dot(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n, const double* v
 ) noexcept nogil:
-    # Four sums: the additions to a single one would be serial.
+    # Four sums, because additions to a single sum would be serial.
     cdef double a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t j = 0
     while j + 3 < n:
@@ -137,15 +137,15 @@ cdef inline double _ones_dot(
     return (a + b) + (c + d)
 
 
-# Loops get the address of a vector's first element, not a memoryview: calls that are not inlined copy the
-# view, which costs as much as a short row. `check_columns` checks the bounds.
+# Loops take the address of a vector's first element instead of a memoryview: calls that are not inlined copy
+# the view, which costs as much as a short row. `check_columns` checks the bounds.
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil
 
 
 cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
-    """Inner product of row k with v, of `n_features` elements."""
+    """Return the inner product of row k with v, which has `n_features` elements."""
     if MARGINS_CHECKS:
         check_columns(rows, k)
     if rows.columns32 is not None:
@@ -176,7 +176,7 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
         if rows.column_step == 1:
             return _dense_dot(rows.values32, dense_start(rows, k), 1, rows.n_features, v)
         return _dense_dot(rows.values32, dense_start(rows, k), rows.column_step, rows.n_features, v)
-    return v[k]  # a kernel's weight vector is kept as its products with all rows
+    return v[k]  # a kernel's weight vector is stored as its products with all rows
 
 
 cdef inline void _dense_axpy(
@@ -191,7 +191,7 @@ cdef inline void _csr_axpy(
     const value_t[::1] values, const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t n_dense_row,
     double c, double* v
 ) noexcept nogil:
-    # Four elements are read before one is written: the compiler must assume that a write changes them.
+    # Four elements are read before one is written, because the compiler must assume that a write changes them.
     cdef Py_ssize_t j, k, l, m
     cdef double w, x, y, z
     if stop - i == n_dense_row:
@@ -219,7 +219,7 @@ cdef inline void _ones_axpy(
 
 
 cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nogil:
-    """Add c times row k to v, of `n_features` elements, in place."""
+    """Add c times row k to v, which has `n_features` elements, in place."""
     if MARGINS_CHECKS:
         check_columns(rows, k)
     if rows.columns32 is not None:
@@ -261,7 +261,7 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
 cdef inline Py_ssize_t _gather(
     const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept, int32_t* columns
 ) noexcept nogil:
-    """Copy the non-zero elements and their columns; return their number."""
+    """Copy the non-zero elements and their columns, and return their number."""
     cdef Py_ssize_t j, n_kept = 0
     for j in range(n):
         kept[n_kept] = values[j * step]
@@ -282,12 +282,12 @@ cdef inline void _copy(
 cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
     """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns.
 
-    For loops that read each element many times. Not for kernels.
+    This is for loops that read each element many times. Not for kernels.
 
     Returns
     -------
     Py_ssize_t
-        Their number, at most `longest()`; the arrays must hold one more element.
+        Number of elements, at most `longest()`; the arrays must hold one more element.
     """
     cdef Py_ssize_t start, n
     cdef double* ones = NULL
@@ -316,7 +316,7 @@ cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* 
 
 
 cdef inline bint is_dense(Rows rows) noexcept nogil:
-    """True if the rows of a matrix store all elements, in order."""
+    """Return True if the rows of a matrix store all elements, in order."""
     return not rows.is_kernel and rows.columns32 is None and rows.columns64 is None
 
 
@@ -331,7 +331,7 @@ cdef inline void _copy_all(const value_t* values, Py_ssize_t step, Py_ssize_t n,
 
 
 cdef inline void elements(Rows rows, Py_ssize_t k, double* kept) noexcept nogil:
-    """Copy all elements of row k of a dense matrix, zeros among them."""
+    """Copy all elements of row k of a dense matrix, including zeros."""
     cdef Py_ssize_t start = dense_start(rows, k)
     if rows.values64 is not None:
         _copy_all(&rows.values64[start], rows.column_step, rows.n_features, kept)
@@ -343,11 +343,10 @@ cdef inline void dots(
     Rows rows, Py_ssize_t k, const double* vectors, Py_ssize_t width, double* out,
     double* kept, int32_t* columns
 ) noexcept nogil:
-    """Inner products of row k with several vectors at once.
+    """Compute the inner products of row k with several vectors at once.
 
     `vectors` has coordinate i of all vectors at vectors[i * width]. Each sum is in the order of the stored
-    elements, so a product does not depend on the other vectors. `kept` and `columns` are work arrays for
-    one row.
+    elements, so a product does not depend on the other vectors. `kept` and `columns` are work arrays for one row.
     """
     cdef Py_ssize_t start, n
     if rows.columns32 is not None and rows.values64 is not None:
@@ -364,7 +363,7 @@ cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil
 
 
 cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t step) noexcept nogil:
-    """Request the first byte, the last one, and those `step` apart between them."""
+    """Prefetch the first byte, the last byte, and the bytes `step` apart between them."""
     cdef Py_ssize_t i = 0
     while i < n_bytes:
         margins_prefetch(<const char*> begin + i)
@@ -373,7 +372,7 @@ cdef inline void _prefetch(const void* begin, Py_ssize_t n_bytes, Py_ssize_t ste
 
 
 cdef inline void prefetch(Rows rows, Py_ssize_t k) noexcept nogil:
-    """Prefetch row k, which is read soon: a permuted pass would wait for memory at every row."""
+    """Prefetch row k, which is read soon; otherwise a permuted pass would wait for memory at every row."""
     cdef Py_ssize_t start, n
     extent(rows, k, &start, &n)
     if n == 0:

@@ -1,12 +1,12 @@
 """One sample of a matrix: dot, axpy, squared norm. The only module that distinguishes dense from CSR.
 
-Dense is CSR without columns, and CSR without values holds nothing but ones. Rows of CSR that store all
-columns, as those of many a dense data set do, are read as dense ones. Data may be float32 or
-float64 with int32 or int64 indices, read-only or memory-mapped; what the kernels compute is always
-double. Nothing here allocates, and nothing needs the GIL once a `Rows` exists.
+Dense is CSR without columns, and CSR without values holds only ones. CSR rows that store all columns, as in
+many dense data sets, are read as dense rows. Data may be float32 or float64 with int32 or int64 indices,
+read-only or memory-mapped; the kernels always compute in double precision. Nothing here allocates memory, and
+nothing needs the GIL once a `Rows` exists.
 
-The rows of a kernel (`margins.kernels`) are rows of the kernel matrix. Over them, "adding row k" adds
-k's products with all samples, so that v holds the products themselves, and `dot` reads one number.
+The rows of a kernel (`margins.kernels`) are rows of the kernel matrix. Over them, "adding row k" adds the
+products of sample k with all samples, so that v holds the products themselves and `dot` reads one number.
 """
 
 import sys
@@ -18,8 +18,8 @@ from margins.linalg.teams import share_rows
 from libc.math cimport fabs, fmax, pow
 from libc.stdlib cimport abort
 
-# Of data larger than a core's own caches all cache lines of a row are requested ahead; of smaller data the
-# first and the last, because the processor fetches the others nearly as fast without it.
+# If data are larger than a core's own caches, all cache lines of a row are prefetched; otherwise only the first
+# and the last, because the processor then fetches the others nearly as fast by itself.
 cdef Py_ssize_t LARGE = 2 << 20
 cdef Py_ssize_t CACHE_LINE = 64
 
@@ -30,14 +30,14 @@ cdef class Rows:
     Parameters
     ----------
     values : ndarray of float64 or float32, shape (n_stored,), or None
-        The stored numbers, contiguous. None: CSR whose stored numbers are all 1.
+        The stored numbers, contiguous. None: CSR, and all stored numbers are 1.
     n_rows, n_features : int
     columns, starts : ndarrays of one dtype, int32 or int64, or None
-        CSR's `indices` and `indptr`. None: dense. The columns must be in [0, n_features), as
-        `margins.data.structure.checked` makes sure; they are not read here.
+        `indices` and `indptr` of CSR. None: dense. The columns must be in [0, n_features), which
+        `margins.data.structure.checked` ensures; they are not read here.
     row_step, column_step : int
-        Dense: element (k, j) is ``values[k * row_step + j * column_step]``. The stored numbers of a row
-        of CSR lie side by side.
+        Dense: element (k, j) is ``values[k * row_step + j * column_step]``. In CSR, the stored numbers of a row
+        are contiguous.
 
     Raises
     ------
@@ -82,7 +82,7 @@ cdef class Rows:
 
     @property
     def n_stored(self) -> int:
-        """How many numbers are stored, zeros among them."""
+        """The number of stored elements, including zeros."""
         if self.n_of_part >= 0:
             return self.n_of_part
         if self.columns32 is not None:
@@ -92,7 +92,7 @@ cdef class Rows:
         return self.n_rows * self.n_features
 
     def longest(self) -> int:
-        """The most elements that a row stores: more than there are features if some are stored twice."""
+        """Return the largest number of elements that a row stores, which counts duplicates."""
         cdef Py_ssize_t k, most = 0
         if self.columns32 is None and self.columns64 is None:
             return self.n_features
@@ -105,13 +105,13 @@ cdef class Rows:
         return most
 
     def has_nonzeros(self, Py_ssize_t least) -> bool:
-        """True if so many numbers are not 0; counts no further, and none twice. Not for kernels."""
+        """Return True if at least `least` elements are not 0, counting none beyond or twice. Not for kernels."""
         return self.n_stored >= least and self._count(least) >= least
 
     def mean_nonzeros(self, Py_ssize_t n_sampled) -> float:
-        """The mean number of non-zeros of so many rows, spread evenly, or of all: float. Not for kernels.
+        """Return the mean number of non-zeros of `n_sampled` rows, spread evenly, or of all. Not for kernels.
 
-        The same in every storage.
+        The result is the same for every storage.
         """
         cdef Py_ssize_t i, total = 0, n = min(n_sampled, self.n_rows)
         with nogil:
@@ -120,28 +120,28 @@ cdef class Rows:
         return <double> total / max(n, 1)
 
     def _count(self, Py_ssize_t least):
-        """The non-zeros of the first rows, as many rows as hold `least` of them, or of all."""
+        """Return the non-zeros of the first rows, as many rows as hold `least` of them, or of all rows."""
         cdef Py_ssize_t k, total
         k, total = self.nonzero_count
         with nogil:
             while k < self.n_rows and total < least:
                 total += n_nonzero(self, k)
                 k += 1
-        self.nonzero_count = k, total   # one object: threads that count at the same time leave one of their counts
+        self.nonzero_count = k, total   # one object: of threads that count at the same time, one leaves its count
         return total
 
     def part(self, indices not None) -> Rows:
-        """Some rows of this matrix, which share its arrays: Rows. Not of a kernel.
+        """Return some rows of this matrix, which share its arrays. Not for kernels.
 
         Parameters
         ----------
         indices : ndarray of int, shape (n,)
-            Which ones, in which order.
+            Indices of the rows, in their new order.
 
         Raises
         ------
         ValueError
-            If the rows are those of a kernel, or an index is not in [0, n_rows).
+            If the rows belong to a kernel, or an index is not in [0, n_rows).
         """
         cdef Rows result
         if self.is_kernel:
@@ -174,11 +174,11 @@ cdef class Rows:
         return result
 
     def parts(self) -> Iterable[tuple[int, int]]:
-        """Ranges [begin, end) of rows, in order, each in memory until the next is computed: of a matrix, one."""
+        """Return ranges [begin, end) of rows, in order, each in memory until the next; a matrix has one range."""
         return ((0, self.n_rows),)
 
     def sqnorms(self) -> NDArray[np.float64]:
-        """Squared norm of every row: ndarray of float64, shape (n_rows,)."""
+        """Return the squared norm of every row, as an ndarray of float64 of shape (n_rows,)."""
         result = np.empty(self.n_rows)
         share_rows(self, lambda begin, end: self._set_sqnorms(begin, end, result), 0, self.n_rows)
         return result
@@ -190,7 +190,7 @@ cdef class Rows:
                 out[k] = sqnorm(self, k)
 
     def pnorms(self, double p) -> NDArray[np.float64]:
-        """p-norm of every row, p >= 1: ndarray of float64, shape (n_rows,). Not for kernels."""
+        """Return the p-norm of every row, p >= 1, as an ndarray of float64 of shape (n_rows,). Not for kernels."""
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
         cdef Py_ssize_t k
@@ -200,7 +200,7 @@ cdef class Rows:
         return result
 
     def products(self, const double[::1] v) -> NDArray[np.float64]:
-        """Inner product of every row with v: ndarray of float64, shape (n_rows,)."""
+        """Return the inner product of every row with v, as an ndarray of float64 of shape (n_rows,)."""
         _check_length(self, v)
         result = np.empty(self.n_rows)
         cdef double[::1] out = result
@@ -212,29 +212,29 @@ cdef class Rows:
         return result
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
-        """True if row k of the kernel matrix must be computed before it can be read."""
+        """Return True if row k of the kernel matrix must be computed before it can be read."""
         return False
 
     cdef bint expect(self, Py_ssize_t k) noexcept nogil:
-        """Compute row k together with the next one, as it will probably be read soon; False: no more rows."""
+        """Plan to compute row k together with the next row, because it will soon be read; False: no more rows."""
         return False
 
     cdef Py_ssize_t n_spare_rows(self) noexcept nogil:
-        """How many more rows than are expected cost little if they are computed together with the next one."""
+        """Return how many more rows cost little if they are computed together with the expected rows."""
         return 0
 
     cdef void kernel_axpy(self, Py_ssize_t k, double c, double* v) noexcept nogil:
         """Add c times row k of the kernel matrix to v, in place; defined by subclasses."""
 
     cdef double kernel_sqnorm(self, Py_ssize_t k) noexcept nogil:
-        """K(x_k, x_k); likewise."""
+        """Return K(x_k, x_k); defined by subclasses."""
         return 0
 
     cdef int check(self) except -1:
-        """Raise the error of a row since the last check, if there was one: none can be raised there."""
+        """Raise the error, if any, of a row since the last check: the C functions cannot raise."""
         return 0
 
-    # Python access, for tests; the loops call the C functions.
+    # These are for tests in Python; the loops call the C functions.
     def py_dot(self, Py_ssize_t k, const double[::1] v) -> float:
         _check_length(self, v)
         return dot(self, k, &v[0])
@@ -245,7 +245,7 @@ cdef class Rows:
 
 
 def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step):
-    """Raise ValueError if the arguments of `Rows` do not fit each other."""
+    """Raise ValueError if the arguments of `Rows` do not match each other."""
     if n_rows < 0 or n_features < 0:
         raise ValueError(f"Rows must have a shape of numbers >= 0. Got ({n_rows}, {n_features}).")
     arrays = {"values": values, "columns": columns, "starts": starts}
@@ -280,9 +280,9 @@ def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_
 
 
 def has_whole_rows(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
-    """True if some row of a CSR matrix stores `n_features` numbers, and all such rows in their order."""
+    """Return True if a CSR matrix has rows of `n_features` elements, and all these rows are in order."""
     cdef Py_ssize_t j, k, begin
-    cdef index_t differences = 0   # of a column's own type: many are compared at a time
+    cdef index_t differences = 0   # of the columns' own type, so that many are compared at once
     cdef bint found = False
     with nogil:
         for k in range(starts.shape[0] - 1):
@@ -303,7 +303,7 @@ cdef int _check_length(Rows rows, const double[::1] v) except -1:
 
 
 cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
-    """End the process if row k stores an invalid column: nothing can be raised here."""
+    """End the process if row k stores an invalid column, because nothing can be raised here."""
     cdef Py_ssize_t i, start, n, column = 0
     if rows.is_kernel:
         return
@@ -322,7 +322,7 @@ cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
 cdef inline double _sqnorm(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
 ) noexcept nogil:
-    cdef double a = 0, b = 0, c = 0, d = 0  # four sums, as of an inner product
+    cdef double a = 0, b = 0, c = 0, d = 0  # four sums, as in an inner product
     cdef Py_ssize_t j = 0
     while j + 3 < n:
         a += (<double> values[start]) * values[start]
@@ -389,7 +389,7 @@ cdef inline double _pnorm(
 
 
 cdef double pnorm(Rows rows, Py_ssize_t k, double p) noexcept nogil:
-    """p-norm of row k, without overflow or underflow of the powers."""
+    """Return the p-norm of row k, without overflow or underflow of the powers."""
     cdef Py_ssize_t start, n
     extent(rows, k, &start, &n)
     if rows.values64 is not None:

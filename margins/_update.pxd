@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""One update and one mini-epoch: what third parties compile against.
+"""One update and one mini-epoch, which third parties compile against.
 
-The names below are defined where each belongs; `from margins._update cimport NAME` gives all of them.
+Each name is defined in the module it belongs to; `from margins._update cimport NAME` works for all of them.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -25,10 +25,10 @@ cdef void mini_epoch(
 
 
 cdef class SampleLoop:
-    cdef readonly int64_t n_accesses      # samples processed since it was made
-    # Of the last full pass: misclassified samples without an update; of these, those below their upper bounds.
+    cdef readonly int64_t n_accesses      # samples processed since the loop was made
+    # Last full pass: misclassified samples without an update, and how many of these are below their upper bounds.
     cdef readonly Py_ssize_t n_rejected, n_unmoved
-    # Of the epoch that is running, else None.
+    # During an epoch its problem and model, otherwise None.
     cdef BinaryData data
     cdef WeightVector weights
     cdef Rules rules

@@ -1,15 +1,15 @@
 """One mini-epoch: process samples in order, and update the weight vector by the rules.
 
 The problem: given samples y_k = l_k [x_k, rho] (labels reflected, augmented by rho), each with a slack
-term D_k if the margin is soft, find a weight vector a with a.y_k above the rules' threshold for all k.
-Every algorithm of rules is this loop:
+term D_k if the margin is soft, find a weight vector a such that a.y_k exceeds the rules' threshold for all k.
+Every rule-based algorithm is this loop:
 
     p = a.y_k                                     one inner product
     if p <= threshold(state):   a <- s a + c y_k  (learning)
     elif p >= ceiling(state):   a <- a - c y_k    (unlearning, only while alpha_k > 0)
     otherwise:                  a <- s a          (only if the shrink decays)
 
-Thresholds change only when a does, so they are computed after an update and merely compared otherwise.
+Thresholds change only when a does, so they are computed after an update and otherwise only compared.
 The parts are defined in `margins.data._binary_data` (the samples), `margins.rules._weight_vector` (a and
 its updates), `margins.rules._base` (the rules) and `margins.rules._averaging`; this module re-exports them.
 
@@ -40,10 +40,10 @@ from margins.linalg.time_limits import check_time
 from margins.rules.errors import RuleError
 
 cdef enum:
-    MAX_NEAREST = 32   # rows of a kernel that are computed because they may soon be read, at most
+    MAX_NEAREST = 32   # maximum number of kernel rows that are computed because they may soon be read
 
 abi: int = ABI
-# What is cimported is no attribute of the module: these are, for `from margins._update import NAME`.
+# Names that are cimported are not attributes of the module; these are, for `from margins._update import NAME`.
 globals().update(
     {kind.__name__: kind for kind in (Condition, BinaryData, Averaging, Rules, Shrink, Update, WeightVector)}
 )
@@ -54,29 +54,29 @@ cdef class SampleLoop:
 
     A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
     ``full_epoch(data, weights, rules, order, full_pass_rules=None, averaging=None)``, which returns how
-    many samples of the full pass changed the model, and leaves `n_rejected`, `n_unmoved` and `n_accesses`.
-    `run` makes one pass in chunks; between two chunks errors of rules and rows are raised, and Ctrl-C and time
-    limits are honoured: what a loop changes has to be consistent there. `process` returns at the first number
-    that is not finite, recorded in its tally.
+    many samples of the full pass changed the model, and sets `n_rejected`, `n_unmoved` and `n_accesses`.
+    `run` makes one pass in chunks. Between chunks it raises errors of rules and rows and honours Ctrl-C and time
+    limits, so everything that a loop changes must be consistent there. `process` returns at the first number
+    that is not finite, and records it in its tally.
 
     Attributes
     ----------
     n_accesses : int
-        Samples processed since it was made, all passes counted.
+        Samples processed since the loop was made, in all passes.
     n_rejected : int
-        Misclassified samples of the last full pass that brought no update.
+        Misclassified samples of the last full pass that caused no update.
     n_unmoved : int
-        Of these, samples below the upper bounds of their dual variables: with any, nothing has converged.
+        Rejected samples below the upper bounds of their dual variables: if there are any, nothing has converged.
     """
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
-        """How many samples the next call of `process` is given."""
+        """Return the number of samples for the next call of `process`."""
         if self.data is not None and self.data.rows.is_kernel:
             return KERNEL_SAMPLES_PER_SIGNAL_CHECK
         return self._max_chunk if self._max_chunk > 0 else FIRST_SAMPLES_PER_SIGNAL_CHECK
 
     cdef int reserve(self, Py_ssize_t n_samples) except -1:
-        """Allocate what `process` may need for so many samples."""
+        """Allocate the memory that `process` may need for `n_samples` samples."""
         if self.averaging is not None:
             self.averaging.reserve(n_samples)
         return 0
@@ -88,7 +88,7 @@ cdef class SampleLoop:
         return 0
 
     cdef int check(self) except -1:
-        """Raise the error of a rule or of a row in the last chunk, if there was one."""
+        """Raise the error of a rule or a row in the last chunk, if there was one."""
         if self.data is not None:
             self.data.rows.check()
         if self.rules is not None:
@@ -96,9 +96,9 @@ cdef class SampleLoop:
         return 0
 
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1:
-        """One pass over order[:n]; its counts are left in `tally`.
+        """Make one pass over order[:n], and leave its counts in `tally`.
 
-        Raises RuleError if a rule has returned a number that is not finite.
+        Raises RuleError if a rule returned a number that is not finite.
         """
         cdef Py_ssize_t begin = 0, end, size
         tally.n_changed = tally.n_rejected = tally.n_kept = tally.n_unmoved = 0
@@ -122,10 +122,10 @@ cdef class SampleLoop:
         return 0
 
     cdef int _adapt_chunk(self) except -1:
-        """Make chunks longer or shorter, by the time since the last check of signals.
+        """Adapt the length of chunks to the time since the last check of signals.
 
-        How long a sample takes depends on its length, on the rules and on the machine. Results do not
-        depend on the size of chunks.
+        The time per sample depends on its length, on the rules and on the machine. Results do not depend on the
+        length of chunks.
         """
         cdef double now = time.perf_counter(), elapsed = now - self._last_signal_check
         cdef Py_ssize_t size = self._max_chunk
@@ -139,18 +139,18 @@ cdef class SampleLoop:
         return 0
 
     cdef int begin(self, BinaryData data, WeightVector weights, Rules rules, Averaging averaging) except -1:
-        """Begin an epoch over this problem."""
+        """Start an epoch over this problem."""
         self.data, self.weights, self.rules, self.averaging = data, weights, rules, averaging
         return 0
 
     cdef int end(self) except -1:
-        """End the epoch: its problem and model are not kept alive."""
+        """End the epoch, and release its problem and model."""
         self.data = self.weights = self.rules = self.averaging = None
         return 0
 
 
 cdef object _error_of(Rules rules, WeightVector a, const Tally* tally):
-    """The exception for a rule that has returned what no rule may: RuleError."""
+    """Return the RuleError for a rule that returned an invalid number."""
     cdef double factor
     if tally.failure == INVALID_THRESHOLD:
         rule, requirement = rules.condition, "return thresholds above -inf"
@@ -170,8 +170,8 @@ cdef void _expect(
 ) noexcept nogil:
     """Announce to a kernel which samples of order[begin:end] will probably be updated.
 
-    First those that the current thresholds would update, then those nearest to their thresholds, while their
-    rows of the kernel matrix cost little. Rows cost less if many are computed together; the products are known.
+    First come the samples that the current thresholds would update, then the samples nearest to their thresholds,
+    while their rows cost little: rows are cheaper if many are computed together. The products are known.
     """
     cdef Py_ssize_t i, j, k, n = 0, n_spare
     cdef double distance
@@ -180,7 +180,7 @@ cdef void _expect(
     for i in range(begin, end):
         k = order[i]
         if k == order[begin - 1]:
-            continue  # the same sample again: its row is requested already, and must have one slot only
+            continue  # the same sample again: its row is already requested, and must have only one slot
         if product(data, a, k) <= thresholds.learn[data.labels[k] > 0]:
             if not data.rows.expect(k):
                 return
@@ -211,10 +211,10 @@ cdef void mini_epoch(
 ) noexcept nogil:
     """Process order[begin:end]: update, and keep the samples of the next active set.
 
-    `averaging` None: only the last hypothesis is used. `keep` NULL: nothing is kept. Kept samples are
+    `averaging` None: only the last hypothesis is used. `keep` NULL: no sample is kept. Kept samples are
     written to `kept` from `tally.n_kept` on; this and the other counts continue across calls.
 
-    Returns early at the first number of a rule that is not finite: see `tally.failure`.
+    Returns early at the first number of a rule that is not finite; see `tally.failure`.
     """
     cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
     cdef double p, compared, factor

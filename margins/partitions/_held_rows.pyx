@@ -1,20 +1,20 @@
-"""Rows of a matrix of which only some are in memory, each under its number among all rows.
+"""Matrix rows of which only some are in memory, each under its number among all rows.
 
 The kernels read row k of a matrix through `Rows`, so a binary problem over rows that come and go keeps its
-labels, dual variables and orders as they are. Rows that are not held read as zero rows, or as another
-one that is held: memory-safe, but only those that are held may be processed.
+labels, dual variables and orders as they are. A row that is not held reads as a zero row or as another row
+that is held. This is memory-safe, but only rows that are held may be processed.
 """
 
 import numpy as np
 
 cdef class HeldRows(Rows):
-    """Rows of which none is held at first.
+    """Rows, none of which is held at first.
 
     Parameters
     ----------
     n_rows, n_features : int
     n_stored : int
-        How many numbers all of them store.
+        Numbers stored by all rows together.
     """
 
     def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, Py_ssize_t n_stored):
@@ -29,11 +29,11 @@ cdef class HeldRows(Rows):
         Parameters
         ----------
         rows : Rows
-            Of a stored matrix.
+            Rows of a stored matrix.
         numbers : slice or ndarray of int32, shape (n,)
-            Of the rows that are held, among all.
+            Numbers of the held rows, among all rows.
         places : ndarray of int, shape (n,), optional
-            Which rows of the matrix they are. None: all, in order.
+            Positions of the held rows in `rows`. None: all rows, in order.
         """
         self.release()
         places = slice(0, rows.n_rows) if places is None else places
@@ -52,11 +52,11 @@ cdef class HeldRows(Rows):
         else:
             all_places = np.arange(rows.n_rows) if rows.chosen is None else np.asarray(rows.chosen)
             self.chosen = self._filled("places", all_places[places])
-        # Last: until then no row is read from these arrays.
+        # These come last: until they are set, no row is read from the arrays above.
         self.columns32, self.columns64 = rows.columns32, rows.columns64
 
     def release(self):
-        """Hold no rows; the arrays of those that were held are not referred to any more."""
+        """Release all rows, and every reference to their arrays."""
         self.columns32 = self.columns64 = self.values32 = None
         self.values64 = self._zeros
         self.starts32 = self.ends32 = None
@@ -68,10 +68,10 @@ cdef class HeldRows(Rows):
             self._numbers = None
 
     def _filled(self, name, values):
-        """A table of all rows, 0 but for these values of the rows that are held."""
+        """Return a table over all rows with these values for the rows that are held, and 0 elsewhere."""
         table = self._tables.get(name)
         if table is None:
-            # Pages of memory in which no row has been held are never written, so they cost nothing.
+            # The operating system allocates only pages that are written, so a large table of few rows is cheap.
             table = self._tables[name] = np.zeros(self.n_rows, dtype=values.dtype)
         table[self._numbers] = values
         return table

@@ -1,8 +1,9 @@
-"""Where requests are answered: over chunks in threads of this process, or over the parts of a collection
-by dask, whose scheduler may be this process's threads or a cluster.
+"""Executors, which answer requests over chunks or over the parts of a dask collection.
 
-Both executors have the same two methods, `scan` and `collect`; both send requests as short as possible,
-and again, complete and with the samples, to partitions that lack what a request refers to.
+Chunks are read in threads of this process. Dask's scheduler may use such threads or a cluster.
+
+Both executors have the methods `scan` and `collect`. Both send requests as short as possible. If a
+partition lacks what a request refers to, they send it again, complete and with the samples.
 """
 
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -13,19 +14,19 @@ from margins.data.chunks import read_chunk
 from margins.partitions.cluster import scattered
 from margins.partitions.work import Answers, answer, forget, scan, total
 
-# Answers are summed in a tree in which each sum has so many parts, so that the client of a cluster
-# receives few of them.
+# Answers are summed in a tree with FAN_IN parts per sum, so that the client of a cluster receives few of
+# them.
 FAN_IN = 8
 
-# Vectors of more bytes are sent to a cluster once, and not with every task.
+# Vectors of more than this many bytes are sent to a cluster once, not with every task.
 SCATTERED_BYTES = 1 << 16
 
-# Times that requests are sent: again if the worker that held their copy is lost.
+# Requests are sent at most this often: again if the worker that held their copy is lost.
 MAX_ATTEMPTS = 5
 
 
 class ChunkExecutor:
-    """Reads chunks in threads of this process.
+    """Executor that reads chunks in threads of this process.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class ChunkExecutor:
         The partitions that are not empty.
     """
 
-    # The number of processes that keep partitions.
+    # Number of processes that keep partitions.
     n_processes = 1
 
     def __init__(self, chunks, n_threads):
@@ -47,7 +48,7 @@ class ChunkExecutor:
         self.n_partitions, self.indices = len(chunks), list(range(len(chunks)))
 
     def scan(self, key, name, sizes):
-        """The counts of all partitions: list of Counts, in their order."""
+        """Return a list of Counts, one for each partition that is not empty, in their order."""
 
         def work(index):
             X, y, weight = self.read(index, name)
@@ -57,23 +58,25 @@ class ChunkExecutor:
                 del X, y, weight
                 self._chunks.release(index)
 
-        counts = list(self._each(work, self.indices))
+        counts = list(self._results_of(work, self.indices))
         self.indices = [index for index, count in zip(self.indices, counts, strict=True) if count]
         return [count for count in counts if count]
 
     def collect(self, setting, requests):
-        """The sums of the answers of all partitions: tuple, one for each request."""
+        """Return a tuple with one sum of the answers of all partitions for each request."""
         reads = any(request.reads for request in requests)
-        sent = tuple(request.sent for request in requests)
+        short_requests = tuple(request.sent for request in requests)
         answers = total(
-            self._each(lambda index: self._answer(setting, index, sent, reads), self.indices)
+            self._results_of(
+                lambda index: self._answer(setting, index, short_requests, reads), self.indices
+            )
         )
         if not answers.missing:
             return answers.sums
-        again = self._each(
+        answers_of_missing = self._results_of(
             lambda index: self._answer(setting, index, requests, True), sorted(answers.missing)
         )
-        return total([answers._replace(missing=()), *again]).sums
+        return total([answers._replace(missing=()), *answers_of_missing]).sums
 
     def _answer(self, setting, index, requests, reads):
         if not reads:
@@ -86,13 +89,13 @@ class ChunkExecutor:
             self._chunks.release(index)
 
     def read(self, index, name, rows_only=False):
-        """A partition in the memory of this process, until its `release`: (X, y, weight or None).
+        """Read a partition into the memory of this process, until its `release`: (X, y, weight or None).
 
         Parameters
         ----------
         index : int
         name : str
-            The method's, for errors.
+            Name of the calling method, for errors.
         rows_only : bool
             True: only X is needed.
         """
@@ -102,58 +105,60 @@ class ChunkExecutor:
         """Free the memory of a partition that has been read, if it is part of a memory map."""
         self._chunks.release(index)
 
-    def _each(self, work, indices):
-        """The results of a function of each index, in their order, computed by the threads."""
+    def _results_of(self, work, indices):
+        """Yield the results of a function of each index, in order, computed by the threads."""
         if self._n_threads == 1:
             yield from map(work, indices)
             return
         with ThreadPoolExecutor(self._n_threads) as threads:
             futures = [threads.submit(work, index) for index in indices]
             try:
-                for place, future in enumerate(futures):
+                for position, future in enumerate(futures):
                     yield future.result()
-                    futures[place] = None
-            finally:  # Ctrl-C: no further chunk is read
+                    futures[position] = None
+            finally:  # after Ctrl-C, read no further chunk
                 threads.shutdown(wait=False, cancel_futures=True)
 
     def forget(self, key):
-        """Forget what partitions keep."""
+        """Forget what the partitions keep."""
         forget(key)
 
 
 class DaskExecutor:
-    """Answers by the parts of a dask collection, by dask's current scheduler.
+    """Executor that answers with the parts of a dask collection, on dask's current scheduler.
 
     Parameters
     ----------
     parts : list of tuples
-        (X, y, weight) of each partition: Delayed of dask; the last may be None.
+        (X, y, weight) of each partition, as dask's Delayed; weight may be None.
 
     Attributes
     ----------
     n_partitions, indices, n_processes
-        As those of `ChunkExecutor`.
+        As in `ChunkExecutor`.
     """
 
     def __init__(self, parts):
-        self._parts, self._client, self._places = parts, _active_client(), {}
+        self._parts, self._client, self._worker_of = parts, _active_client(), {}
         self.n_partitions, self.indices = len(parts), list(range(len(parts)))
         if self._client is not None:
-            self._places = self._first_places()
+            self._worker_of = self._first_workers()
 
-    def _first_places(self):
-        """The worker of each partition: where X is in memory, else as many for each in a row: dict."""
+    def _first_workers(self):
+        """Return {partition: worker}: the worker that holders X, else equal numbers in a row."""
         workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
         loaded = self._client.who_has()
-        places = {}
+        worker_of = {}
         for index, (X, *_) in enumerate(self._parts):
-            has = loaded.get(X.key) or loaded.get(str(X.key))
-            places[index] = has[0] if has else workers[index * len(workers) // len(self._parts)]
-        return places
+            holders = loaded.get(X.key) or loaded.get(str(X.key))
+            worker_of[index] = (
+                holders[0] if holders else workers[index * len(workers) // len(self._parts)]
+            )
+        return worker_of
 
     @property
     def n_processes(self):
-        return max(len(set(self._places.values())), 1)
+        return max(len(set(self._worker_of.values())), 1)
 
     def scan(self, key, name, sizes):
         """See `ChunkExecutor.scan`."""
@@ -176,49 +181,49 @@ class DaskExecutor:
 
     def _collected(self, setting, requests):
         reads = any(request.reads for request in requests)
-        sent = self._sent((setting, tuple(request.sent for request in requests)))
+        message = self._on_cluster((setting, tuple(request.sent for request in requests)))
         tasks = [
-            self._task(_answer, index, sent, index, self._parts[index][0] if reads else None)
+            self._task(_answer, index, message, index, self._parts[index][0] if reads else None)
             for index in self.indices
         ]
         answers = self._total(tasks)
-        self._places |= dict(answers.places)
+        self._worker_of |= dict(answers.workers)
         if not answers.missing:
             return answers.sums
-        sent = self._sent((setting, requests))
-        again = [
-            self._task(_answer, index, sent, index, *self._parts[index])
+        message = self._on_cluster((setting, requests))
+        repeated_tasks = [
+            self._task(_answer, index, message, index, *self._parts[index])
             for index in sorted(answers.missing)
         ]
-        complete = self._total(again)
-        self._places |= dict(complete.places)
+        complete = self._total(repeated_tasks)
+        self._worker_of |= dict(complete.workers)
         return total([answers._replace(missing=()), complete]).sums
 
     def read(self, index, name, rows_only=False):
-        """See `ChunkExecutor.read`: the partition is computed, and sent to this process."""
+        """See `ChunkExecutor.read`: dask computes the partition and sends it to this process."""
         import dask
 
         parts = self._parts[index][:1] if rows_only else self._parts[index]
         if self._client is None:
-            found = dask.compute(*parts)
+            arrays = dask.compute(*parts)
         else:
-            found = self._client.gather(self._client.compute(list(parts)))
-        return (*found, None, None)[:3]
+            arrays = self._client.gather(self._client.compute(list(parts)))
+        return (*arrays, None, None)[:3]
 
     def release(self, index):
-        """See `ChunkExecutor.release`: nothing else refers to it."""
+        """Do nothing: only the caller refers to the partition."""
 
     def _task(self, function, index, *arguments):
-        """The call of a function, preferably where the partition has been before: Delayed."""
+        """Return a Delayed call, preferably on the worker that had the partition before."""
         import dask
 
-        place = self._places.get(index)
-        where = {} if place is None else {"workers": [place], "allow_other_workers": True}
-        with dask.annotate(**where):
+        worker = self._worker_of.get(index)
+        annotations = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        with dask.annotate(**annotations):
             return dask.delayed(function, pure=False, traverse=False)(*arguments)
 
-    def _sent(self, value):
-        """A value, or, if it is large, its copy on the cluster, sent once."""
+    def _on_cluster(self, value):
+        """Return a value, or, if it is large, its copy on the cluster."""
         if self._client is None or _nbytes(value) <= SCATTERED_BYTES:
             return value
         return scattered(value, self._client)
@@ -239,20 +244,20 @@ class DaskExecutor:
         return self._client.gather(self._client.compute(tasks))
 
     def forget(self, key):
-        """Forget what partitions keep, here and in the workers."""
+        """Forget what the partitions keep, here and in the workers."""
         forget(key)
         if self._client is not None:
             self._client.run(forget, key, on_error="ignore")
 
 
-def _answer(sent, index, X=None, y=None, weight=None):
-    setting, requests = sent
+def _answer(message, index, X=None, y=None, weight=None):
+    setting, requests = message
     answers = answer(setting, index, requests, X, y, weight)
-    return answers._replace(places=_place(index))
+    return answers._replace(workers=_worker_of_task(index))
 
 
-def _place(index):
-    """A partition and the worker that runs this task; empty outside a cluster."""
+def _worker_of_task(index):
+    """Return ((partition, worker of this task),), or () outside a cluster."""
     try:
         from distributed import get_worker
 
@@ -262,7 +267,7 @@ def _place(index):
 
 
 def _active_client():
-    """The client of dask.distributed that is active, if there is one."""
+    """Return the active client of dask.distributed, or None."""
     try:
         from distributed import default_client
     except ImportError:
@@ -274,7 +279,7 @@ def _active_client():
 
 
 def _nbytes(value):
-    """Bytes of the arrays in nested tuples."""
+    """Return the number of bytes of the arrays in nested tuples."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(map(_nbytes, value)) if isinstance(value, tuple) else 0

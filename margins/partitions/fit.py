@@ -1,4 +1,4 @@
-"""Fits of samples in partitions: the scan, starts, and the steps of all binary problems together."""
+"""Fits of samples in partitions: the scan, the starts, and the steps of all binary problems together."""
 
 import contextlib
 import math
@@ -23,24 +23,24 @@ from margins.training.schemes import positive_codes
 from margins.training.specification import Specification
 from margins.tuning import TUNING
 
-# What partitions keep of a sample for one problem, in bytes: products, and of losses that are not smooth
-# dual variables and centres, each at two points. And Hessians that a run holds.
+# Bytes that partitions keep per sample for one problem: a smooth loss needs products at two points,
+# other losses also dual variables and centres. And the number of Hessians that a run holds.
 BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
 
 
 class Scanned(NamedTuple):
-    """What the first pass has found in all partitions."""
+    """What the first pass over all partitions finds."""
 
     classes: np.ndarray
     n_samples: int
     n_features: int
     n_stored: int
-    # totals, lightest, heaviest: float64, shape (n_classes,): of the sample weights of each class: the
-    # sum, the smallest that is not 0, the largest; 0 of a class whose weights are all 0
+    # totals, lightest, heaviest: float64, shape (n_classes,): sum, smallest positive and largest sample
+    # weight of each class; 0 if all weights of the class are 0
     totals: np.ndarray
     lightest: np.ndarray
     heaviest: np.ndarray
-    # max_sqnorm, median_sqnorm: the largest |x_k|^2; about the median of |x_k|^2 times the sample weight
+    # max_sqnorm, median_sqnorm: largest |x_k|^2; rough median of |x_k|^2 times the sample weight
     max_sqnorm: float
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
@@ -49,22 +49,22 @@ class Scanned(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Sizes of a binary problem that its run reads."""
+    """The sizes of a binary problem that its run needs."""
 
     n_samples: int
     n_features: int
-    # sqrho, max_sqnorm: the second: the largest |x_k|^2 + rho^2
+    # max_sqnorm: the largest |x_k|^2 + rho^2
     sqrho: float
     has_free_intercept: bool
     max_sqnorm: float
-    # loss, mean_loss: with the largest penalty, and with the mean one, of all
+    # loss, mean_loss: the loss with the largest penalty of any sample, and with the mean penalty of all
     # samples
     loss: Any
     mean_loss: Any
 
     @property
     def ordinary_sqnorms(self):
-        """As those of samples in memory, as far as messages need them."""
+        """Stand-in for the squared norms of samples in memory: all that messages need."""
         return np.array([self.max_sqnorm])
 
 
@@ -72,15 +72,15 @@ class FitSettings(NamedTuple):
     """The arguments of a fit, other than the samples."""
 
     name: Any  # object: its str is the name of the method, for errors
-    specification: Specification  # its C is that of a problem
+    specification: Specification  # its C is replaced by that of each problem
     class_weight: Any  # mapping, "balanced" or None
     seed: int
-    end_of_time: float = math.inf  # when the steps end, in seconds of `time.perf_counter`
+    end_of_time: float = math.inf  # time limit of the steps, in seconds of `time.perf_counter`
     folds: FoldsOfRows | None = None
 
 
 class PartitionedFit:
-    """Fits of samples in partitions, which are scanned once, in a context.
+    """Context of fits to samples in partitions, which are scanned once.
 
     Parameters
     ----------
@@ -109,20 +109,20 @@ class PartitionedFit:
                 None: classes_without(name, self._by_class * scanned.totals, scanned.classes)
             }
             if scanned.in_folds is not None:
-                left = self._by_class * (scanned.in_folds.sum(axis=0) - scanned.in_folds)
-                for fold, of_fold in enumerate(left):
-                    where = f"{name}, without the samples of fold {fold} of cv,"
-                    self._absent[fold] = classes_without(where, of_fold, scanned.classes)
+                training_counts = self._by_class * (scanned.in_folds.sum(axis=0) - scanned.in_folds)
+                for fold, class_counts in enumerate(training_counts):
+                    fold_name = f"{name}, without the samples of fold {fold} of cv,"
+                    self._absent[fold] = classes_without(fold_name, class_counts, scanned.classes)
             self._subsample = None
             if scanned.subsamples is not None:
                 self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
-                self.scanned = scanned._replace(subsamples=None)  # it has copies
+                self.scanned = scanned._replace(subsamples=None)  # the stacked subsample has copies
         except BaseException:
             executor.forget(self._key)
             raise
         if specification.report is not None:
             specification.report(
-                f"pass 1: {scanned.n_samples} samples of {scanned.n_features} features in "
+                f"pass 1: {scanned.n_samples} samples with {scanned.n_features} features in "
                 f"{len(executor.indices)} chunks"
             )
 
@@ -133,39 +133,41 @@ class PartitionedFit:
         self._executor.forget(self._key)
 
     def problems(self, Cs, folds=(None,)):
-        """The binary problems of all classes, for each C and fold: list of PartitionedProblem."""
+        """Return a list of PartitionedProblem: all classes, for each C and fold."""
         positive = positive_codes(len(self.scanned.classes))
         return [
             PartitionedProblem(code, float(C), fold) for C in Cs for fold in folds for code in positive
         ]
 
     def absent(self, fold=None):
-        """The classes without samples of positive weight, of all or of the training set of a fold."""
+        """Return the classes without samples of positive weight, in all data or without a fold."""
         return self._absent[fold]
 
     def check_penalties(self, Cs):
-        """Raise ValueError if a C, times the weight of a sample, is not allowed."""
+        """Raise ValueError if any C times the weight of a sample is not allowed."""
         scanned = self.scanned
-        ends = np.concatenate([self._by_class * scanned.lightest, self._by_class * scanned.heaviest])
-        ends = ends[(ends > 0) & (ends < math.inf)]
+        extreme_weights = np.concatenate(
+            [self._by_class * scanned.lightest, self._by_class * scanned.heaviest]
+        )
+        extreme_weights = extreme_weights[(extreme_weights > 0) & (extreme_weights < math.inf)]
         for C in (min(Cs), max(Cs)):
-            self._settings.specification._replace(C=float(C)).penalties(ends)
+            self._settings.specification._replace(C=float(C)).penalties(extreme_weights)
 
     def train(self, problems):
-        """Train binary problems, as many at a time as what partitions keep of them is within a limit.
+        """Train binary problems, as many at a time as the memory limit of the partitions allows.
 
         Returns
         -------
         list of NewtonRun
-            In their order.
+            One for each problem, in order.
         """
         self.check_penalties([problem.C for problem in problems])
         setting, runs = self._setting(problems), []
-        of_all_classes = len(self.problems([1.0]))
-        size = max(1, self._most_together(setting) // of_all_classes) * of_all_classes
+        n_per_fit = len(self.problems([1.0]))
+        size = max(1, self._max_together(setting) // n_per_fit) * n_per_fit
         for begin in range(0, len(problems), size):
             group = range(begin, min(begin + size, len(problems)))
-            with self._kept(setting) as setting:
+            with self._storing_states(setting) as setting:
                 together = [self._run(number, problems[number], setting) for number in group]
                 run_together(
                     self._executor, setting, [run for run in together if run.problem is not None]
@@ -174,33 +176,33 @@ class PartitionedFit:
         return runs
 
     def confusions(self, models):
-        """What models predict of the samples that they have left out, in one pass.
+        """Predict, with each model, the samples of the fold that it left out, in one pass.
 
         Parameters
         ----------
         models : list of (int, ndarray, ndarray)
-            For each the fold, and the weights and intercepts of all its binary problems.
+            Fold, and weights and intercepts of all binary problems, of each model.
 
         Returns
         -------
         list of ndarray of float64, shape (n_classes, n_classes)
-            Numbers of samples, by class and predicted class.
+            Numbers of samples by class and predicted class.
         """
-        with self._kept(self._setting([])) as setting:
+        with self._storing_states(self._setting([])) as setting:
             requests = tuple(Confusion(*model) for model in models)
             return finished(self._executor.collect(setting, requests))
 
     @contextlib.contextmanager
-    def _kept(self, setting):
-        """The setting of passes whose states partitions keep until they have ended."""
+    def _storing_states(self, setting):
+        """Context of passes whose states partitions keep until it ends: its value is the setting."""
         try:
             yield setting._replace(key=self._key)
         finally:
             self._executor.forget(self._key)
             self._key = uuid.uuid4().hex
 
-    def _most_together(self, setting):
-        """How many problems are trained together at most: int."""
+    def _max_together(self, setting):
+        """Return the largest number of problems that are trained together."""
         n_samples, n_weights = self.scanned.n_samples, setting.n_weights
         is_smooth = loss_of(setting.loss, 1.0).is_smooth
         n_bytes = n_samples * (BYTES_OF_SMOOTH if is_smooth else BYTES_OF_OTHERS)
@@ -209,7 +211,7 @@ class PartitionedFit:
         return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
 
     def _run(self, number, problem, setting):
-        """The run of one binary problem: NewtonRun, or AbsentRun."""
+        """Return the run of one binary problem: a NewtonRun, or an AbsentRun."""
         settings, scanned = self._settings, self.scanned
         specification = settings.specification._replace(C=problem.C)
         if problem.positive in self.absent(problem.fold) and specification.has_free_intercept:
@@ -233,12 +235,12 @@ class PartitionedFit:
         return NewtonRun(number, summary, specification, setting.is_stored, start, end)
 
     def _setting(self, problems):
-        """The setting of all partitions."""
+        """Return the setting of all partitions."""
         settings, scanned, executor = self._settings, self.scanned, self._executor
         specification, by_class = settings.specification, self._by_class
         n_weights = scanned.n_features + (specification.sqrho > 0)
         plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
-        # Wider smoothing of samples that are much longer than most: only where there are such.
+        # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
         median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())
         is_uneven = largest * scanned.max_sqnorm > max_curvature_ratio * median > 0
@@ -261,52 +263,52 @@ class PartitionedFit:
 
 
 def run_together(executor, setting, runs):
-    """Make the steps of all binary problems; requests that read the samples share a pass."""
+    """Run the steps of all binary problems; requests that read the samples share a pass."""
     pending = {}
     for run in runs:
         steps = run.steps()
         pending[run.problem] = (run, steps, next(steps))
     while pending:
-        rounds = [each for each in pending.values() if not any(part.reads for part in each[2])]
-        rounds = rounds or list(pending.values())
-        requests = tuple(request for _, _, several in rounds for request in several)
+        ready = [entry for entry in pending.values() if not any(part.reads for part in entry[2])]
+        ready = ready or list(pending.values())
+        requests = tuple(request for _, _, requests_of_run in ready for request in requests_of_run)
         answers = iter(finished(executor.collect(setting, requests)))
-        for run, steps, several in rounds:
-            found = tuple(next(answers) for _ in several)
-            if any(request.reads for request in several):
+        for run, steps, requests_of_run in ready:
+            answers_of_run = tuple(next(answers) for _ in requests_of_run)
+            if any(request.reads for request in requests_of_run):
                 run.count_pass()
             try:
-                pending[run.problem] = (run, steps, steps.send(found))
+                pending[run.problem] = (run, steps, steps.send(answers_of_run))
             except StopIteration:
                 del pending[run.problem]
 
 
 def merged(counts, name):
-    """The counts of all partitions as one: Scanned.
+    """Merge the counts of all partitions into Scanned.
 
     Raises
     ------
     ValueError
-        If there are no samples, one class only, or chunks do not fit each other.
+        If there are no samples or only one class, or if chunks do not match each other.
     """
     if not counts:
         raise ValueError(f"X of {name} must hold samples. Got only empty chunks.")
     first = counts[0]
-    for index, each in enumerate(counts):
-        if each.n_features != first.n_features:
+    for index, count in enumerate(counts):
+        if count.n_features != first.n_features:
             raise ValueError(
-                f"All chunks of {name} must have {first.n_features} features, as the first one. "
-                f"Got {each.n_features} in chunk {index}."
+                f"All chunks of {name} must have {first.n_features} features, like the first chunk. "
+                f"Got {count.n_features} in chunk {index}."
             )
         names = [
-            None if part.feature_names is None else list(part.feature_names) for part in (first, each)
+            None if part.feature_names is None else list(part.feature_names) for part in (first, count)
         ]
         if names[0] != names[1]:
             raise ValueError(
-                f"All chunks of {name} must have the columns of the first one, {names[0]}. "
+                f"All chunks of {name} must have the columns of the first chunk, {names[0]}.  "
                 f"Got {names[1]} in chunk {index}."
             )
-    classes = merged_classes([each.classes for each in counts], name)
+    classes = merged_classes([count.classes for count in counts], name)
     if len(classes) < 2:
         raise ValueError(
             f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
@@ -315,25 +317,25 @@ def merged(counts, name):
     heaviest, in_folds = np.zeros(len(classes)), None
     if first.in_folds is not None:
         in_folds = np.zeros((len(first.in_folds), len(classes)), int)
-    for each in counts:
-        codes = codes_of(classes, each.classes)
+    for count in counts:
+        codes = codes_of(classes, count.classes)
         if in_folds is not None:
-            in_folds[:, codes] += each.in_folds
-        totals[codes] += each.totals
-        lightest[codes] = np.minimum(lightest[codes], each.lightest)
-        heaviest[codes] = np.maximum(heaviest[codes], each.heaviest)
-    subsamples = [each.subsample for each in counts]
+            in_folds[:, codes] += count.in_folds
+        totals[codes] += count.totals
+        lightest[codes] = np.minimum(lightest[codes], count.lightest)
+        heaviest[codes] = np.maximum(heaviest[codes], count.heaviest)
+    subsamples = [count.subsample for count in counts]
     return Scanned(
         classes,
-        sum(each.n_samples for each in counts),
+        sum(count.n_samples for count in counts),
         first.n_features,
-        sum(each.n_stored for each in counts),
+        sum(count.n_stored for count in counts),
         totals,
         np.where(lightest < np.inf, lightest, 0.0),
         heaviest,
-        max(each.max_sqnorm for each in counts),
-        float(np.median([each.median_sqnorm for each in counts])),
+        max(count.max_sqnorm for count in counts),
+        float(np.median([count.median_sqnorm for count in counts])),
         first.feature_names,
-        None if any(each is None for each in subsamples) else subsamples,
+        None if any(count is None for count in subsamples) else subsamples,
         in_folds,
     )

@@ -1,16 +1,16 @@
 """Newton steps of one binary problem whose samples are in partitions: the client's part.
 
-The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w,
-each of which takes a pass. A pass yields, at once, what certifies w and what the next step needs: the
-loss, the gradient and the Hessian. So a step whose full length is accepted takes one pass. One that
-needs a line search takes another, and the search itself none, because partitions keep w.y_k at both of
-its ends.
+The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w, each
+of which takes a pass. One pass yields both the certificate of w and the input of the next step: the
+loss, the gradient and the Hessian. So a step that is accepted at full length takes one pass. A step that
+needs a line search takes one more; the search itself needs none, because partitions keep w.y_k at both
+ends.
 
-A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Whether
-those of w become the centre is known only after the pass, so a pass sums for either case.
+A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Only after
+the pass is it known whether the dual variables of w become the centre, so a pass computes both sums.
 
-Steps are generators: they yield a request (`margins.partitions.requests`), and receive the sums. So all
-binary problems share the passes.
+Steps are generators: they yield a request (`margins.partitions.requests`) and receive the sums, so that
+all binary problems share the passes.
 
 **Source**: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for support vector machine.
@@ -39,15 +39,15 @@ class NewtonRun(HasEnding):
     Parameters
     ----------
     problem : int
-        Its number.
+        Number of the problem.
     summary : margins.partitions.fit.Summary
     specification : margins.training.specification.Specification
     is_stored : bool
-        True: Hessians are stored.
+        True: Hessians are stored. False: they are multiplied by vectors.
     start : margins.partitions.start.Start
-        The first weight vector.
+        First weight vector.
     end_of_time : float
-        When the time limit ends the steps, in seconds of `time.perf_counter`.
+        Time limit of the steps, in seconds of `time.perf_counter`.
     tuning : margins.tuning.PartitionTuning, optional
 
     Attributes
@@ -57,12 +57,12 @@ class NewtonRun(HasEnding):
     history : list of Epoch
     phases : list of PhaseRecord
     n_epochs, n_accesses : int
-        Passes over the samples, after the one that has checked them, and samples read in all of them.
+        Passes over the samples after the scan, and samples read in all of them.
     ending : Ending or None
-        How it ended; None: it has not.
+        Reason for the end; None: the run has not ended.
     """
 
-    # As `margins.training.fit` reads a run of samples in memory.
+    # `margins.training.fit` reads these from a run of samples in memory.
     primal_scale, theta = 1.0, 0.0
 
     def __init__(
@@ -78,15 +78,15 @@ class NewtonRun(HasEnding):
         self.problem, self.data, self.loss = problem, summary, summary.loss
         self.specification, self._end_of_time = specification, end_of_time
         self._is_stored, self._start, self._tuning = is_stored, start, tuning
-        # 1 for every weight that is penalised; an intercept that is not is the last one.
+        # 1 for every penalised weight, 0 for a free intercept, which comes last.
         self._ridge = np.ones(len(start.w))
         if summary.has_free_intercept:
             self._ridge[-1] = 0
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
-        self._point = self._sums = None  # the point of the last evaluation, and its sums
-        self._before = self._hessian = None  # of the base of the next evaluation
+        self._point = self._sums = None  # the last point evaluated, and its sums
+        self._base_sums = self._hessian = None  # sums and Hessian at the base of the next evaluation
         self._version, self._n_worse, self._gap = 0, 0, math.inf
-        self._shortest = math.inf  # the least squared norm of a gradient with this smoothing
+        self._shortest = math.inf  # smallest squared norm of a gradient with this smoothing
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = None
         self.history, self.phases = [], []
@@ -97,14 +97,14 @@ class NewtonRun(HasEnding):
         return PrimalPoint(self._w, None, math.sqrt(self.data.sqrho), None)
 
     def count_pass(self):
-        """Count a pass over the samples in which this problem has taken part."""
+        """Count a pass over the samples in which this problem took part."""
         self.n_epochs += 1
         self.n_accesses += self.data.n_samples
 
     # ---------------------------------------------------------------------------------------- steps
 
     def steps(self):
-        """Make steps until the accuracy is proven, or a limit is reached; yields requests."""
+        """Step until the accuracy is proven or a limit is reached; yield requests."""
         yield from self._evaluate(self._start.w, self._start.factor)
         if self._primal > self._start.max_primal:  # the subsample was misleading
             start = self._start = start_at_zero(len(self._w), self.loss)
@@ -120,16 +120,16 @@ class NewtonRun(HasEnding):
         )
         if self._is_proven():
             self.ending = Ending.PROVEN
-        else:  # not by the primal value of the coefficients as they are rounded
+        else:  # the rounded coefficients do not attain this primal value
             self.ending = Ending.STANDSTILL if stop is Ending.PROVEN else stop
             self._detail = self._why_standstill(stop)
 
     def _evaluate(self, w, factor, base=None):
-        """Evaluate a point: a pass. Sets the point and its sums."""
+        """Evaluate a point in one pass, and set the point and its sums."""
         history = ()
         if base is not None:
-            before, is_centre = base
-            history = before.history + (((before.w, before.factor),) if is_centre else ())
+            previous, is_centre = base
+            history = previous.history + (((previous.w, previous.factor),) if is_centre else ())
         self._version += 1
         point = Point(self._version, factor, w, history)
         (evaluation,) = yield (Evaluate(self.problem, point, base),)
@@ -138,10 +138,10 @@ class NewtonRun(HasEnding):
         self._sums = tuple(sums.with_hessian(hessian) for sums in evaluation.sums)
         self._certify(w, evaluation)
 
-    def _which_sums(self):
-        """0: the smoothing stays; 1: it is reduced, because it causes most of the gap.
+    def _index_of_sums(self):
+        """Return 0 to keep the smoothing, 1 to reduce it.
 
-        Or, at first, because the accuracy could not be proven with it.
+        It is reduced if it causes most of the gap or, at first, if it rules out the accuracy.
         """
         if len(self._sums) == 1:
             return 0
@@ -155,54 +155,53 @@ class NewtonRun(HasEnding):
         return self._ridge * point.w - sums.combination
 
     def _sqnorm(self, point, sums):
-        """The squared norm of the gradient."""
+        """Return the squared norm of the gradient."""
         gradient = self._gradient(point, sums)
         return float(gradient @ gradient)
 
     @staticmethod
-    def _factor(point, which):
-        return point.factor * (GROWTH if which else 1)
+    def _factor(point, sums_index):
+        return point.factor * (GROWTH if sums_index else 1)
 
     def _improve(self):
-        """Move by a Newton step: True if it has changed the weight vector."""
-        which, base = self._which_sums(), self._point
-        self._before, self._hessian = self._sums[which], self._sums[which].hessian
-        sqnorm = self._sqnorm(base, self._before)
-        self._shortest = sqnorm if which else min(self._shortest, sqnorm)
-        step = yield from self._direction(base, which)
+        """Take a Newton step, and return True if it has changed the weight vector."""
+        sums_index, base = self._index_of_sums(), self._point
+        self._base_sums, self._hessian = self._sums[sums_index], self._sums[sums_index].hessian
+        sqnorm = self._sqnorm(base, self._base_sums)
+        self._shortest = sqnorm if sums_index else min(self._shortest, sqnorm)
+        step = yield from self._direction(base, sums_index)
         if step is None:
             return False
         self._n_updates += 1
-        factor = self._factor(base, which)
-        yield from self._evaluate(base.w + step, factor, (base, bool(which)))
+        factor = self._factor(base, sums_index)
+        yield from self._evaluate(base.w + step, factor, (base, bool(sums_index)))
         if self._is_proven() or self._has_improved(base):
             return True
-        self._n_worse = max(self._n_worse - 1, 0)  # a step that is not taken is none
-        t = yield from self._length(base, which, step)
-        yield from self._evaluate(base.w + t * step, factor, (base, bool(which)))
+        self._n_worse = max(self._n_worse - 1, 0)  # the rejected point does not count
+        t = yield from self._length(base, sums_index, step)
+        yield from self._evaluate(base.w + t * step, factor, (base, bool(sums_index)))
         return bool((t * step != 0).any())
 
     def _has_improved(self, base):
-        """True if the objective has decreased enough, or the gradient is shorter than all before.
+        """Return True if the objective decreased enough or the gradient is the shortest so far.
 
-        The objective may then have increased. If it were enough to be shorter than the last one, steps
-        might go round in circles.
-        """
+        In the second case the objective may have increased. To be shorter than only the last gradient is
+        not enough: the steps could cycle."""
         step, share = self._point.w - base.w, self._tuning.step_reduction
-        slope = float(self._gradient(base, self._before) @ step)
+        slope = float(self._gradient(base, self._base_sums) @ step)
         slope_there = float(self._gradient(self._point, self._sums[0]) @ step)
         is_shorter = self._sqnorm(self._point, self._sums[0]) <= share * self._shortest
         return is_shorter or (slope < 0 and slope_there <= share * abs(slope))
 
-    def _length(self, base, which, step):
-        """The length of a step to the point of the last evaluation, by a line search."""
-        trial, sums = self._point, self._before
+    def _length(self, base, sums_index, step):
+        """Search along the step to the last point evaluated, and return the step length."""
+        trial, sums = self._point, self._base_sums
         penalised = self._ridge * step
         linear, square = float(base.w @ penalised), float(step @ penalised)
         slope = float(self._gradient(base, sums) @ step)
         lengths, t = StepLengths(slope), 1.0
         for _ in range(max_derivatives):
-            ((first, second),) = yield (Slopes(self.problem, base, trial, which, t),)
+            ((first, second),) = yield (Slopes(self.problem, base, trial, sums_index, t),)
             derivatives = linear + t * square - first, square + second
             if lengths.is_long_enough(t, *derivatives):
                 break
@@ -211,11 +210,11 @@ class NewtonRun(HasEnding):
 
     # ----------------------------------------------------------------------------------- directions
 
-    def _direction(self, base, which):
-        """The search direction: ndarray of float64; None if rounding prevents it."""
-        sums, factor = self._before, self._factor(base, which)
+    def _direction(self, base, sums_index):
+        """Return the search direction; None if rounding prevents it."""
+        sums, factor = self._base_sums, self._factor(base, sums_index)
         if not self._is_stored:
-            return (yield from self._conjugate_gradients(base, which))
+            return (yield from self._conjugate_gradients(base, sums_index))
         matrix = factor * sums.hessian
         np.einsum("ii->i", matrix)[:] += self._ridge_of(matrix[-1, -1])
         try:
@@ -226,15 +225,15 @@ class NewtonRun(HasEnding):
         return step if np.isfinite(step).all() else None
 
     def _ridge_of(self, curvature):
-        """What the penalty adds to the diagonal of the Hessian, given the curvature of the last weight.
+        """Return the penalty's part of the Hessian's diagonal, given the last weight's curvature.
 
-        Without curvature no intercept is better than another, so that it may be penalised.
+        Without curvature all intercepts are equally good, so the intercept may be penalised.
         """
         return self._ridge if curvature > 0 else 1.0
 
-    def _conjugate_gradients(self, base, which):
-        """The direction by conjugate gradients, preconditioned by the diagonal."""
-        sums, factor, tuning = self._before, self._factor(base, which), self._tuning
+    def _conjugate_gradients(self, base, sums_index):
+        """Return the direction by conjugate gradients, preconditioned by the diagonal."""
+        sums, factor, tuning = self._base_sums, self._factor(base, sums_index), self._tuning
         residual = -self._gradient(base, sums)
         ridge = self._ridge_of(sums.hessian[-1])
         scale = 1 / (ridge + factor * sums.hessian)
@@ -243,7 +242,7 @@ class NewtonRun(HasEnding):
         direction, inner = scaled, float(residual @ scaled)
         for _ in range(tuning.max_products):
             reads = not self._is_kept
-            ((image,),) = yield (Multiply(self.problem, base, which, direction, reads),)
+            ((image,),) = yield (Multiply(self.problem, base, sums_index, direction, reads),)
             image = ridge * direction + factor * image
             length = inner / float(direction @ image)
             if not math.isfinite(length):
@@ -253,8 +252,8 @@ class NewtonRun(HasEnding):
             if math.sqrt(float(residual @ residual)) <= limit or self._is_out_of_time():
                 break
             scaled = scale * residual
-            before, inner = inner, float(residual @ scaled)
-            direction = scaled + (inner / before) * direction
+            previous_inner, inner = inner, float(residual @ scaled)
+            direction = scaled + (inner / previous_inner) * direction
         return solution
 
     # ---------------------------------------------------------------------------------- certificates
@@ -281,9 +280,10 @@ class NewtonRun(HasEnding):
             )
 
     def _dual_value(self, sums):
-        """The dual value of the best feasible multiple of dual variables: float; -inf without any.
+        """Return the dual value of the best feasible multiple of the dual variables; -inf without any.
 
-        Without a penalised intercept they must balance: one class is lowered by the excess.
+        If the intercept is free, the variables must balance: those of one class are lowered by the
+        excess.
         """
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)
@@ -299,8 +299,7 @@ class NewtonRun(HasEnding):
         return scale * dual_sum - 0.5 * scale * scale * square
 
     def _certify_as_returned(self):
-        """Where rounding may matter, state the primal value of the weights by products in twice the
-        working precision."""
+        """Recompute the primal value in twice the working precision if rounding may matter."""
         summary, primal = self.data, self._primal
         if not 0 < primal < math.inf:
             return
@@ -313,7 +312,7 @@ class NewtonRun(HasEnding):
     # ---------------------------------------------------------------------------------------- limits
 
     def _stop(self):
-        """Why the steps end now: Ending; None if they do not."""
+        """Return the reason to stop now; None to go on."""
         if self._is_proven():
             return Ending.PROVEN
         if self.n_epochs >= self.specification.max_iter:
@@ -323,12 +322,12 @@ class NewtonRun(HasEnding):
         return Ending.STANDSTILL if self._n_worse >= self._tuning.patience else None
 
     def _why_standstill(self, stop):
-        """Why more steps would not help: str."""
+        """Return the reason why more steps would not help."""
         if stop is Ending.PROVEN:
             return "rounding prevents its proof"
         if self._n_worse >= self._tuning.patience:
             return f"{self._n_worse} steps in a row have not reduced the gap"
-        return "Newton steps do not reduce the objective any more"
+        return "Newton steps no longer reduce the objective"
 
     def _is_proven(self):
         return self.loss.is_proven(self.certificate, self.specification.eps)

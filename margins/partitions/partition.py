@@ -1,8 +1,8 @@
 """One partition in one pass: its binary problems, and the states of their weight vectors.
 
-A state is a function of the samples and of a `Point`: the products w.y_k, the dual variables that belong
-to them, and the centre around which a loss is smoothed, which is made of dual variables at the weight
-vectors before. So a state that is lost can be made again.
+A state is a function of the samples and of a `Point`. It consists of the products w.y_k, their dual
+variables, and the centre around which a loss is smoothed, which derives from the dual variables at
+earlier weight vectors. So a lost state can be computed again.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ GROWTH = TUNING.partitions.growth
 
 
 class Missing(Exception):
-    """A partition does not have what a request refers to."""
+    """Raised if a partition does not have what a request refers to."""
 
 
 class PartitionedProblem(NamedTuple):
@@ -34,22 +34,22 @@ class PartitionedProblem(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What all partitions of a fit have in common."""
+    """The data that all partitions of a fit share."""
 
     key: str  # identifies the fit
-    name: str  # the estimator's, for errors
+    name: str  # name of the estimator, for errors
     n_features: int
     classes: np.ndarray  # all labels
     problems: tuple  # of PartitionedProblem
-    folds: FoldsOfRows | None  # of the problems that leave one out
-    class_weights: np.ndarray | None  # float64 or None: by class
+    folds: FoldsOfRows | None  # for problems that leave one out
+    class_weights: np.ndarray | None  # float64, by class
     loss: Any  # str or subclass of Loss
     sqrho: float
     has_free_intercept: bool
-    median: float | None  # of U_k |y_k|^2 / C; None: the losses of all samples are smoothed alike
-    is_stored: bool  # True: Hessians are stored, else multiplied by vectors
-    in_blocks: bool  # True: stored ones are summed from dense blocks of samples
-    kept_bytes: float  # where they are not: so many bytes of free samples are kept by a partition
+    median: float | None  # median of U_k |y_k|^2 / C; None: the losses of all samples are smoothed alike
+    is_stored: bool  # True: Hessians are stored; False: they are multiplied by vectors
+    in_blocks: bool  # True: stored Hessians are summed from dense blocks of samples
+    kept_bytes: float  # without stored Hessians: bytes of free samples that a partition keeps
 
     @property
     def n_weights(self):
@@ -57,70 +57,70 @@ class Setting(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A weight vector of a binary problem, and what its dual variables depend on."""
+    """A weight vector of a binary problem, with all that its dual variables depend on."""
 
-    version: int  # its number; equal numbers of one problem, equal points
+    version: int  # within one problem, equal versions mean equal points
     factor: float  # the multiple of the curvature
     w: np.ndarray | None = None  # float64 or None
-    # The weight vectors and factors whose dual variables have successively become the centre. None, and
-    # None for `w`: left out, because the partition is expected to have the state.
+    # Weight vectors and factors whose dual variables became the centre, in turn. `history` and `w` are
+    # None if they are left out because the partition is expected to have the state.
     history: tuple | None = None
 
     @property
     def bare(self):
-        """The point by its number alone."""
+        """The point reduced to its version and factor."""
         return Point(self.version, self.factor)
 
 
 class PointState(NamedTuple):
-    """What a partition keeps of a point."""
+    """The numbers that a partition keeps of a point."""
 
-    # products, dual, centre: float64, shape (m,): w.y_k; alpha_k; the centre, None for a loss that is
-    # smooth
+    # products, dual, centre: float64, shape (m,): w.y_k, alpha_k, and the centre; the last two are None
+    # for a smooth loss
     products: np.ndarray
     dual: np.ndarray | None
     centre: np.ndarray | None
-    kept: "KeptRows | None" = None
+    free_rows: "KeptRows | None" = None
 
 
 class KeptRows(NamedTuple):
     """The free samples of a partition, for Hessian-vector products."""
 
-    data: Any  # BinaryData or None: there are none
+    data: Any  # BinaryData; None: no sample is free
     columns: Any  # Columns or AllColumns
-    # tuple of ndarrays of float64: of each way of smoothing: the curvature of these samples, 0 where one
-    # is not free
+    # tuple of ndarrays of float64, one for each way of smoothing: the curvature of these samples, 0
+    # where a sample is not free
     curvatures: tuple
 
 
 class Partition:
-    """One partition in one pass.
+    """A partition in one pass.
 
     Parameters
     ----------
     setting : Setting
     index : int
-    kept : margins.partitions.store.Kept
+    stored : margins.partitions.store.Kept
     X, y, weight : array-like or None
         None: the partition is not read in this pass.
     """
 
-    def __init__(self, setting, index, kept, X=None, y=None, weight=None):
-        self.setting, self._kept, self._index = setting, kept, index
+    def __init__(self, setting, index, stored, X=None, y=None, weight=None):
+        self.setting, self._stored, self._index = setting, stored, index
         name = f"chunk {index} of {setting.name}"
         self.columns = AllColumns()
         self._X = None if X is None else read_matrix(X, f"X of {name}", setting.n_features)
         if sparse.issparse(self._X) and not setting.is_stored:
             self._X, self.columns = compressed(self._X, setting.sqrho > 0)
-        if kept.labels is None:
+        if stored.labels is None:
             if y is None:
                 raise Missing
-            kept.labels = read_labels(self._X.shape[0], y, weight, name)
-        labels = self._labels = kept.labels
+            stored.labels = read_labels(self._X.shape[0], y, weight, name)
+        labels = self._labels = stored.labels
         if X is not None and self._X.shape[0] != len(labels.codes):
             raise ValueError(
-                f"X of {name} must be the same whenever it is read. Got {self._X.shape[0]} rows after "
-                f"{len(labels.codes)}."
+                f"X of {name} must be the same every time it is read. Got {self._X.shape[0]} rows, "
+                f"and {len(labels.codes)} the first time."
             )
         self._codes = codes_of(setting.classes, labels.classes)
         self._rows, self._sides = None, {}
@@ -131,32 +131,32 @@ class Partition:
 
     @property
     def X(self):
-        """The matrix, over its own `columns`; Missing if it is not read in this pass."""
+        """The matrix, over the partition's `columns`; raises Missing if this pass does not read it."""
         if self._X is None:
             raise Missing
         return self._X
 
     @property
     def rows(self):
-        """Its rows: margins._sparse.Rows."""
+        """The rows of the matrix, as margins._sparse.Rows."""
         if self._rows is None:
             self._rows = rows_of(self.X)
         return self._rows
 
     @property
     def codes(self):
-        """The classes of the samples: ndarray of int, shape (m,)."""
+        """The classes of the samples, as an ndarray of int of shape (m,)."""
         return self._codes[self._labels.codes]
 
     @property
     def folds(self):
-        """The folds of the samples: ndarray of int, shape (m,)."""
-        if self._kept.folds is None:
-            self._kept.folds = self.setting.folds.of(self._labels.codes, self._index)
-        return self._kept.folds
+        """The folds of the samples, as an ndarray of int of shape (m,)."""
+        if self._stored.folds is None:
+            self._stored.folds = self.setting.folds.of(self._labels.codes, self._index)
+        return self._stored.folds
 
     def penalties(self, problem):
-        """C of every sample, 0 of one that is left out: float or ndarray of float64, shape (m,)."""
+        """Return C of every sample, 0 if it is left out: a float, or an ndarray of shape (m,)."""
         setting, labels = self.setting, self._labels
         _, C, fold = setting.problems[problem]
         if setting.class_weights is not None:
@@ -166,22 +166,22 @@ class Partition:
         return C if fold is None else C * (self.folds != fold)
 
     def signs(self, problem):
-        """Which samples are of the positive class: ndarray of bool, shape (m,)."""
+        """Return an ndarray of bool of shape (m,), True for samples of the positive class."""
         return (self._codes == self.setting.problems[problem].positive)[self._labels.codes]
 
     def release(self):
-        """End the cycle of references to its sides, which would hold X until the next collection."""
+        """Break the reference cycle that would hold X until the next garbage collection."""
         self._sides.clear()
 
     def side(self, problem):
-        """One of its binary problems: Side."""
+        """Return the Side of a binary problem."""
         if problem not in self._sides:
-            self._sides[problem] = Side(self, problem, self._kept.states)
+            self._sides[problem] = Side(self, problem, self._stored.states)
         return self._sides[problem]
 
 
 class Side:
-    """A binary problem of a partition.
+    """One binary problem in one partition.
 
     Parameters
     ----------
@@ -201,18 +201,18 @@ class Side:
 
     @property
     def data(self):
-        """Its samples: BinaryData."""
+        """The samples of the problem, as BinaryData."""
         if self._data is None:
             partition, m = self._partition, self._partition.n_samples
             positive = partition.signs(self._problem)
             sqrho = partition.setting.sqrho
-            # Nothing here reads squared norms.
+            # The squared norms are 0, because nothing here reads them.
             self._data = make_binary_data(partition.rows, np.zeros(m), positive, sqrho, 0.0, 0.0)
         return self._data
 
     @property
     def curvature(self):
-        """The curvature of the losses: ndarray of float64, shape (m,)."""
+        """The curvature of the losses, as an ndarray of float64 of shape (m,)."""
         if self._curvature is None:
             self._curvature = self._new_curvature()
         return self._curvature
@@ -231,29 +231,29 @@ class Side:
         return self._states[key]
 
     def smoothed(self, centre, factor):
-        """The losses: SmoothLoss."""
+        """Return the losses, smoothed if necessary, as a SmoothLoss."""
         is_smoothed = not self.loss.is_smooth
         centre = centre if is_smoothed else np.zeros(len(self.upper))
         return SmoothLoss(centre, self.upper, self.curvature, factor, is_smoothed)
 
-    def losses(self, state, point, which):
-        """The smooth losses at a point: SmoothLoss.
+    def losses(self, state, point, sums_index):
+        """Return the smooth losses at a point, as a SmoothLoss.
 
-        `which` is 0 for those of the point; 1 for those with its dual variables as the centre, and a
-        factor that has grown.
+        `sums_index` is 0 for the smoothing of the point. It is 1 for the next smoothing: the dual
+        variables of the point are the centre, and the factor has grown.
         """
-        if which == 0:
+        if sums_index == 0:
             return self.smoothed(state.centre, point.factor)
         return self.smoothed(state.dual, point.factor * GROWTH)
 
-    def free(self, state, point, which):
-        """Which samples are free with these losses: ndarray of int8, shape (m,)."""
+    def free(self, state, point, sums_index):
+        """Return an ndarray of int8 of shape (m,), 1 for samples that are free with these losses."""
         dual, free = np.empty(len(self.indices)), np.empty(len(self.indices), dtype=np.int8)
-        self.losses(state, point, which).evaluate(state.products, dual, free)
+        self.losses(state, point, sums_index).evaluate(state.products, dual, free)
         return free
 
     def state(self, point):
-        """What is kept of a point, or made again of it; Missing if it cannot be: PointState."""
+        """Return the PointState of a point, if necessary computed again; may raise Missing."""
         key = self._problem, point.version
         if key not in self._states:
             if point.w is None:
@@ -262,13 +262,15 @@ class Side:
         return self._states[key]
 
     def centre(self, base, point):
-        """The centre of a point: of the state of `base`, (Point, whether its dual variables are the
-        centre), if there is one; None for a loss that is smooth."""
+        """Return the centre of a point, from the state of `base` if stored; None for a smooth loss.
+
+        `base` is (Point, whether its dual variables are the centre).
+        """
         if self.loss.is_smooth:
             return None
         if base is not None:
-            before, is_centre = base
-            state = self._states.get((self._problem, before.version))
+            base_point, is_centre = base
+            state = self._states.get((self._problem, base_point.version))
             if state is not None:
                 return state.dual if is_centre else state.centre
         if point.history is None:
@@ -276,26 +278,26 @@ class Side:
         return self._replayed(point.history)
 
     def _replayed(self, history):
-        """The centre that successive weight vectors have left."""
+        """Return the centre after a sequence of weight vectors."""
         if self.loss.is_smooth:
             return None
-        centre = 0.5 * self.upper  # between the bounds, since no dual variable is known
+        centre = 0.5 * self.upper  # the middle, because no dual variable is known yet
         for w, factor in history:
             centre = self._dual(centre, factor, self._products(w))
         return centre
 
     def new_state(self, point, centre):
-        """The state of a point: PointState."""
-        found = self._products(point.w)
-        dual = None if self.loss.is_smooth else self._dual(centre, point.factor, found)
-        return PointState(found, dual, centre)
+        """Compute the PointState of a point."""
+        products_of_point = self._products(point.w)
+        dual = None if self.loss.is_smooth else self._dual(centre, point.factor, products_of_point)
+        return PointState(products_of_point, dual, centre)
 
     def keep(self, point, state):
         """Keep the state of a point."""
         self._states[self._problem, point.version] = state
 
     def forget_before(self, version):
-        """Forget the states of points before a version, but the one of `version` itself."""
+        """Forget the states of all points before `version`."""
         for problem, number in list(self._states):
             if problem == self._problem and number != "curvature" and number < version:
                 del self._states[problem, number]
@@ -303,17 +305,17 @@ class Side:
     def _products(self, w):
         return products(self.data, self.indices, self._partition.columns.gathered(w))
 
-    def _dual(self, centre, factor, found):
-        dual, free = np.empty(len(found)), np.empty(len(found), dtype=np.int8)
-        self.smoothed(centre, factor).evaluate(found, dual, free)
+    def _dual(self, centre, factor, products_of_point):
+        dual, free = np.empty(len(products_of_point)), np.empty(len(products_of_point), dtype=np.int8)
+        self.smoothed(centre, factor).evaluate(products_of_point, dual, free)
         return dual
 
     def combination(self, coefficients):
-        """The sum of c_k y_k: ndarray of float64, or Scattered."""
+        """Return the sum of c_k y_k, as an ndarray of float64 or Scattered."""
         return self._partition.columns.scattered(combination(self.data, self.indices, coefficients))
 
     def rows_of_free(self, frees):
-        """The samples that are free in some way of smoothing: KeptRows; None if there are too many."""
+        """Return KeptRows of samples free in some way of smoothing; None if there are too many."""
         X, limit = self._partition.X, self._partition.setting.kept_bytes
         chosen = np.flatnonzero(np.any(frees, axis=0))
         n_stored = np.diff(X.indptr)[chosen].sum() if sparse.issparse(X) else len(chosen) * X.shape[1]

@@ -1,11 +1,11 @@
-"""Runs of rules over samples in partitions: a full pass streams them, active sets are in memory.
+"""Rule-based runs over samples in partitions: full passes stream them, active sets are in memory.
 
-A full epoch reads the partitions one after the other, in a random order, and processes the samples of
-each in a random order. Rows of samples that enter the first active set are copied, up to a limit in
-bytes. The nested active sets are then processed over the copies alone.
+A full epoch reads one partition at a time, in a random order, and processes its samples in a random
+order. Rows of samples that enter the first active set are copied, up to a limit in bytes. The nested
+active sets are then processed from the copies alone.
 
-What the rules prove holds for any order of the samples, and so do the certificates. Their sums read the
-partitions once more, unless the samples of the active set alone show that the accuracy is not reached.
+The guarantees of the rules and of the certificates hold for any order of the samples. The sums of a
+certificate read the partitions once more, unless the active set alone rules out the accuracy.
 
 **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 """
@@ -21,22 +21,22 @@ from margins.solvers.certification import bounds_of
 from margins.solvers.driver import Run
 from margins.tuning import TUNING
 
-# They read no row but the one that is processed.
+# These averagings read no row but the one being processed.
 AVERAGINGS = (Average, SuffixAverage, LongestSurvivor)
 
-# A product w.y_k with which a sample has no loss, at any scale of w.
+# A product w.y_k so large that the sample has no loss at any scale of w.
 WITHOUT_LOSS = 1e100
 
 
 class PartOrders:
-    """The orders in which a run processes partitions, and the samples of each.
+    """The orders in which a run processes the partitions, and the samples of each partition.
 
     Parameters
     ----------
     parts : list of margins.partitions.streamed.Part
     seed : int
     shuffle : {"epochs", "once", "never"}
-        When the order is permuted.
+        When the orders are drawn again.
     """
 
     n_held_out = 0
@@ -50,7 +50,7 @@ class PartOrders:
         self._generator = generator_of(seed)
 
     def next(self):
-        """The order of the next full epoch: yields (Part, ndarray of int32), one for each partition."""
+        """Yield (Part, ndarray of int32) for each partition: the order of the next full epoch."""
         if self._shuffle == "once":
             self._generator = generator_of(self._seed)
         indices = np.arange(len(self._parts), dtype=np.int32)
@@ -65,12 +65,12 @@ class PartOrders:
 
 
 class StreamedRulesSolver(Solver):
-    """The rules of a perceptron over samples in partitions, with nested active sets in memory.
+    """A rule-based solver over samples in partitions, with nested active sets in memory.
 
     Parameters
     ----------
     solver : margins.solvers.base.RulesSolver
-        The same for samples in memory.
+        The solver for samples in memory.
     """
 
     def __init__(self, solver):
@@ -105,18 +105,18 @@ class StreamedRulesSolver(Solver):
 
 
 class StreamedRun(Run):
-    """A run over `StreamedRows`; parameters are those of `margins.solvers.driver.Run`."""
+    """A run over `StreamedRows`, with the parameters of `margins.solvers.driver.Run`."""
 
     def __init__(self, problem, seed, specification, watch=None, features=None):
         super().__init__(problem, seed, specification, watch, features)
         self.orders = PartOrders(self.data.rows.X.parts, seed, specification.shuffle)
 
     def may_be_proven(self, tuning=TUNING.partitions):
-        """False if the certificate, another reading of all partitions, would not prove the accuracy.
+        """Return False if a certificate, which reads all partitions, would not prove the accuracy.
 
-        It would not if the samples of the active set rule it out: all others can only add to the loss,
-        or reduce the margin. The loss of active samples that are not copied is estimated by that of the
-        others, with caution, and every few epochs not at all.
+        The active samples may rule it out: all other samples can only add to the loss, or reduce the
+        margin. The loss of active samples that are not copied is estimated from the copied samples, with
+        caution, and every few epochs not at all.
         """
         data, copies = self.data, self.data.rows.copies
         if self.eps is None or len(copies) == 0:
@@ -139,7 +139,7 @@ class StreamedRun(Run):
             self.specification.model_scale,
             products,
         )
-        self._best_dual = max(self._best_dual, bounds.dual)  # of dual variables alone: it is proven
+        self._best_dual = max(self._best_dual, bounds.dual)  # dual variables alone prove it
         return self.loss.is_proven(self._certificate_of(bounds), self.eps)
 
     def begin_phase(self, phase):
@@ -147,14 +147,15 @@ class StreamedRun(Run):
         solver = phase.make_solver()
         if type(solver) is not RulesSolver:
             raise ValueError(
-                "Samples in partitions must be processed by rules and active sets. "
-                f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory."
+                "Samples in partitions must be processed by a rule-based solver. "
+                f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory, or a "
+                "rule-based algorithm."
             )
         result = super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
         if self.averaging is not None and type(self.averaging) not in AVERAGINGS:
             raise ValueError(
-                "Samples in partitions must be averaged over by one of "
+                "The averaging over samples in partitions must be one of "
                 f"{', '.join(kind.__name__ for kind in AVERAGINGS)}. Got {self.averaging!r}, which may "
-                "read any sample. Allowed: X in memory."
+                "read any sample. Allowed: X in memory, or another averaging."
             )
         return result

@@ -1,4 +1,4 @@
-"""One partition: its samples read and checked, what is counted in it, and a random part of it."""
+"""One partition: reading and checking its samples, counting them, and drawing a random part of them."""
 
 import contextlib
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from margins.tuning import TUNING
 
 
 class Labels(NamedTuple):
-    """The labels and weights of a partition, as it keeps them."""
+    """The labels and weights that a partition keeps."""
 
     classes: np.ndarray  # the distinct labels, sorted
     codes: np.ndarray  # int, shape (m,): ``classes[codes]`` are the labels
@@ -27,23 +27,23 @@ class Subsample(NamedTuple):
 
     X: object  # ndarray or CSR matrix
     labels: np.ndarray
-    weight: np.ndarray  # float64: sample weights, times the number of samples that each represents
+    weight: np.ndarray  # float64: sample weight times the number of samples represented
     folds: np.ndarray | None  # int: their folds; None without folds
 
 
 class Counts(NamedTuple):
-    """What is counted in a partition."""
+    """The counts of a partition."""
 
-    # n_samples, n_features, n_stored: the last: stored elements
+    # n_stored: number of stored elements
     n_samples: int
     n_features: int
     n_stored: int
     classes: np.ndarray
-    totals: np.ndarray  # float64: the sum of the sample weights of each class;
-    # lightest, heaviest: float64: the smallest one that is not 0, inf without any, and the largest
+    totals: np.ndarray  # float64: sum of the sample weights of each class
+    # lightest, heaviest: float64: smallest positive (inf if none) and largest weight of each class
     lightest: np.ndarray
     heaviest: np.ndarray
-    # max_sqnorm, median_sqnorm: of |x_k|^2, times the sample weight the second
+    # max_sqnorm, median_sqnorm: largest |x_k|^2; median of |x_k|^2 times the sample weight
     max_sqnorm: float
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
@@ -52,20 +52,20 @@ class Counts(NamedTuple):
 
 
 class FoldsOfRows(NamedTuple):
-    """Folds of rows, drawn in each partition: of each class every fold has as many, up to one."""
+    """Folds of rows, drawn in each partition and stratified: their class counts differ by 1 at most."""
 
     n_folds: int
     seed: int
 
     def of(self, codes, index):
-        """The folds of the samples of a partition: ndarray of int, shape (m,).
+        """Return the folds of the samples of a partition, as an ndarray of int of shape (m,).
 
         Parameters
         ----------
         codes : ndarray of int, shape (m,)
-            Their classes.
+            Classes of the samples.
         index : int
-            Of the partition.
+            Number of the partition.
         """
         rng, n_folds = np.random.default_rng([self.seed, index, self.n_folds]), self.n_folds
         folds = np.empty(len(codes), np.min_scalar_type(n_folds))
@@ -76,7 +76,7 @@ class FoldsOfRows(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How large a subsample is drawn of each partition."""
+    """What determines the size of each partition's subsample, and its random draw."""
 
     seed: int
     n_partitions: int
@@ -85,7 +85,7 @@ class Sizes(NamedTuple):
 
 @contextlib.contextmanager
 def named(chunk):
-    """A context in which errors of the samples name the chunk that holds them."""
+    """Context in which errors about samples name the chunk that holds them."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -95,31 +95,33 @@ def named(chunk):
 
 
 def n_rows_of(X):
-    """The number of rows of an array-like or sparse matrix: int."""
+    """Return the number of rows of an array-like or sparse matrix."""
     return X.shape[0] if hasattr(X, "shape") and X.shape else _num_samples(X)
 
 
 def read_matrix(X, name, n_features=None):
-    """X of a partition, checked.
+    """Return X of a partition, checked.
 
     Parameters
     ----------
     X : array-like or sparse matrix
     name : str
-        What errors call it.
+        Name of X in errors.
     n_features : int, optional
-        As all partitions have; given if the partition has been read before: then its numbers are known
-        to be finite.
+        The number that all partitions have, for a partition that was read before: it is not checked
+        for NaN and infinity again.
     """
     X = validate_matrix(X, name, is_finite=n_features is not None)
     if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"{name} must have {n_features} features, as other chunks. Got {X.shape[1]}.")
-    # Copies of single rows, of active sets, are no longer checked.
+        raise ValueError(
+            f"{name} must have {n_features} features, like the other chunks. Got {X.shape[1]}."
+        )
+    # Copies of single rows, as for active sets, are not checked again.
     return without_duplicates(X) if sparse.issparse(X) else X
 
 
 def read_labels(n_rows, y, weight, name):
-    """The labels and weights of a partition of so many rows, checked: Labels."""
+    """Return the checked Labels of a partition of `n_rows` rows."""
     if y is None:
         raise ValueError(f"y of {name} must hold a label for each row. Got None.")
     y = column_or_1d(checked_labels(y, f"y of {name}"), warn=True)
@@ -138,7 +140,7 @@ def read_labels(n_rows, y, weight, name):
                 f"sample_weight of {name} must have {n_rows} numbers, one for each row. "
                 f"Got {len(weight)}."
             )
-        wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))  # NaN among them
+        wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))  # ~ because NaN compares false
         if len(wrong):
             row = wrong[0]
             raise ValueError(
@@ -148,21 +150,21 @@ def read_labels(n_rows, y, weight, name):
 
 
 def codes_of(classes, labels):
-    """The indices of labels among all classes: ndarray of int.
+    """Return the indices of labels among all classes, as an ndarray of int.
 
-    Labels of some chunks may be of a narrower dtype than the classes of all.
+    A chunk's labels may have a narrower dtype than the classes of all chunks.
     """
     return np.searchsorted(classes, labels.astype(classes.dtype, copy=False))
 
 
 def merged_classes(parts, name):
-    """The distinct labels of all partitions, sorted: ndarray.
+    """Return the distinct labels of all partitions, sorted.
 
-    ValueError if no dtype holds all of them exactly.
+    Raises ValueError if no dtype holds all labels exactly.
     """
     check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
     kinds = {part.dtype.kind for part in parts}
-    if {"i", "u"} <= kinds and "f" not in kinds:  # of which NumPy would make float64
+    if {"i", "u"} <= kinds and "f" not in kinds:  # NumPy would promote these to float64
         smallest, largest = (pick(int(pick(part)) for part in parts) for pick in (min, max))
         dtype = np.int64 if largest < 2**63 else np.uint64
         is_exact = largest < 2**63 or smallest >= 0
@@ -182,18 +184,18 @@ def _is_exact(labels, dtype):
 
 
 def count(X, y, weight, name, index, sizes):
-    """Read a partition for the first time: (Counts, Labels)."""
+    """Read a partition for the first time, and return (Counts, Labels)."""
     names = _get_feature_names(X) if hasattr(X, "columns") else None
     X = read_matrix(X, name)
     labels = read_labels(X.shape[0], y, weight, name)
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
-    each = np.ones(X.shape[0]) if labels.weight is None else labels.weight
+    sample_weight = np.ones(X.shape[0]) if labels.weight is None else labels.weight
     n_classes = len(labels.classes)
     folds = None if sizes.folds is None else sizes.folds.of(labels.codes, index)
     lightest, heaviest = np.full(n_classes, np.inf), np.zeros(n_classes)
     for code in range(n_classes):
-        positive = each[(labels.codes == code) & (each > 0)]
+        positive = sample_weight[(labels.codes == code) & (sample_weight > 0)]
         if len(positive):
             lightest[code], heaviest[code] = positive.min(), positive.max()
     counts = Counts(
@@ -201,37 +203,37 @@ def count(X, y, weight, name, index, sizes):
         n_features=X.shape[1],
         n_stored=int(rows.n_stored),
         classes=labels.classes,
-        totals=np.bincount(labels.codes, weights=each, minlength=n_classes),
+        totals=np.bincount(labels.codes, weights=sample_weight, minlength=n_classes),
         lightest=lightest,
         heaviest=heaviest,
         max_sqnorm=float(sqnorms.max()),
-        median_sqnorm=float(np.median(each * sqnorms)),
+        median_sqnorm=float(np.median(sample_weight * sqnorms)),
         feature_names=names,
-        subsample=_subsample(X, labels, each, folds, index, sizes),
-        in_folds=None if folds is None else _in_folds(labels, each, folds, sizes.folds.n_folds),
+        subsample=_subsample(X, labels, sample_weight, folds, index, sizes),
+        in_folds=None if folds is None else _in_folds(labels, sample_weight, folds, sizes.folds.n_folds),
     )
     return counts, labels
 
 
-def _in_folds(labels, each, folds, n_folds):
-    """Samples of positive weight by fold and class: ndarray of int, shape (n_folds, n_classes)."""
+def _in_folds(labels, sample_weight, folds, n_folds):
+    """Count samples of positive weight: an ndarray of int, shape (n_folds, n_classes)."""
     counts = np.zeros((n_folds, len(labels.classes)), int)
-    np.add.at(counts, (folds[each > 0], labels.codes[each > 0]), 1)
+    np.add.at(counts, (folds[sample_weight > 0], labels.codes[sample_weight > 0]), 1)
     return counts
 
 
-def _subsample(X, labels, each, folds, index, sizes):
-    """A random part of a partition: Subsample; None if it would take too much memory."""
+def _subsample(X, labels, sample_weight, folds, index, sizes):
+    """Return a random Subsample of a partition; None if it would take too much memory."""
     tuning, partitions = TUNING.subsample, TUNING.partitions
     m, d = X.shape
-    least = -(-max(tuning.per_feature * d, tuning.min_size) // sizes.n_partitions)
+    min_size = -(-max(tuning.per_feature * d, tuning.min_size) // sizes.n_partitions)
     bytes_of_row = max(12 * X.nnz / m if sparse.issparse(X) else X.itemsize * d, 1)
-    most = int(partitions.subsample_bytes / (bytes_of_row * sizes.n_partitions))
-    if most < min(least, m):
+    max_size = int(partitions.subsample_bytes / (bytes_of_row * sizes.n_partitions))
+    if max_size < min(min_size, m):
         return None
-    size = min(max(least, int(partitions.subsample_share * m)), most, m)
+    size = min(max(min_size, int(partitions.subsample_share * m)), max_size, m)
     rng = np.random.default_rng([sizes.seed, index])
     chosen = np.sort(rng.choice(m, size, replace=False, shuffle=False))
     labels_of_chosen = labels.classes[labels.codes[chosen]]
     folds_of_chosen = None if folds is None else folds[chosen]
-    return Subsample(X[chosen], labels_of_chosen, each[chosen] * (m / size), folds_of_chosen)
+    return Subsample(X[chosen], labels_of_chosen, sample_weight[chosen] * (m / size), folds_of_chosen)

@@ -1,4 +1,4 @@
-"""From what `fit` is given to an executor: chunks, memory maps, and collections of dask."""
+"""Executors for the samples that `fit` receives: chunks, memory maps and dask collections."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from margins.tuning import TUNING
 
 
 def is_large_map(X, min_bytes=TUNING.partitions.min_mapped_bytes):
-    """True if X is a memory map that is read in chunks."""
+    """Return True if X is a memory map so large that it is read in chunks."""
     return isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes > min_bytes
 
 
 def executor_of(name, X, y, sample_weight, n_threads):
-    """The executor over samples in partitions: ChunkExecutor or DaskExecutor.
+    """Return a ChunkExecutor or DaskExecutor over samples in partitions.
 
-    X is Chunks, a memmap, or an array or data frame of dask; y is None with chunks, which hold the
-    labels. Chunks are read by `n_threads` threads; dask has its own. ValueError if y or the weights do
-    not fit X.
+    X is Chunks, a memmap, or an array or data frame of dask; y is None with Chunks, which hold the
+    labels. `n_threads` threads read chunks; dask has separate threads. Raises ValueError if y or the
+    weights do not match X.
     """
     if isinstance(X, Chunks):
         check_held_by_chunks(name, y, sample_weight)
@@ -30,7 +30,7 @@ def executor_of(name, X, y, sample_weight, n_threads):
 
 
 def check_held_by_chunks(name, y, sample_weight):
-    """Raise ValueError if labels or weights are given beside Chunks, which hold them."""
+    """Raise ValueError if labels or weights are passed with Chunks, which already hold them."""
     for argument, value in (("y", y), ("sample_weight", sample_weight)):
         if value is not None:
             raise ValueError(
@@ -40,18 +40,18 @@ def check_held_by_chunks(name, y, sample_weight):
 
 
 def check_dimensions(name, X, n_features=None):
-    """Raise ValueError if a collection of dask is no matrix, or has another number of features."""
+    """Raise ValueError if a dask collection is not a matrix or has the wrong number of features."""
     if len(X.shape) != 2:
         raise ValueError(f"X of {name} must have 2 dimensions. Got {len(X.shape)}.")
     is_other = n_features is not None and X.shape[1] != n_features
-    if is_other and not np.isnan(X.shape[1]):  # which dask may not know
+    if is_other and not np.isnan(X.shape[1]):  # dask may not know it
         raise ValueError(
-            f"X of {name} must have {n_features} features, as the training set. Got {X.shape[1]}."
+            f"X of {name} must have {n_features} features, like the training set. Got {X.shape[1]}."
         )
 
 
 def dask_parts(name, X, y, sample_weight):
-    """The partitions of dask collections: list of tuples of Delayed."""
+    """Return the partitions of dask collections, as a list of tuples of Delayed."""
     check_dimensions(name, X)
     if y is None:
         raise ValueError(f"y of {name} must hold a label for each row of X. Got None.")
@@ -68,7 +68,7 @@ def dask_parts(name, X, y, sample_weight):
 
 
 def _like(name, argument, values, lengths, n_partitions):
-    """Labels or weights, in the partitions of X: list of Delayed or arrays."""
+    """Return labels or weights in the partitions of X, as a list of Delayed or arrays."""
     if not is_dask(values):
         values = np.asarray(values)
         if lengths is None:
@@ -88,8 +88,7 @@ def _like(name, argument, values, lengths, n_partitions):
             values = values[:, 0]
         if values.ndim != 1:
             raise ValueError(
-                f"{argument} of {name} must have 1 dimension. Got an array of dask of shape "
-                f"{values.shape}."
+                f"{argument} of {name} must have 1 dimension. Got a dask array of shape {values.shape}."
             )
         if lengths is not None and not np.isnan(values.chunks[0]).any():
             if sum(lengths) != values.shape[0]:

@@ -1,7 +1,7 @@
-"""Where the steps of a binary problem start: at the optimum over a subsample, or at zero.
+"""The starting point of a binary problem: the optimum over a subsample, or zero.
 
-The optimum over a hundred samples per feature, each with the penalties of all that it represents, is
-close to that over all samples. It is found in memory, and saves the first passes.
+A hundred samples per feature, each with the penalties of all samples that it represents, have an optimum
+close to the optimum over all samples. It is computed in memory, and saves the first passes.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
@@ -31,19 +31,19 @@ class Start(NamedTuple):
     """The first weight vector."""
 
     w: np.ndarray  # float64, shape (n,)
-    factor: float  # the multiple of the curvature of a smoothed loss
-    # a larger objective than this over all samples shows that the subsample was misleading; inf for a
-    # start at zero
+    factor: float  # multiple of the curvature of a smoothed loss
+    # If the objective over all samples is larger than this, the subsample was misleading; inf for a
+    # start at zero.
     max_primal: float = math.inf
 
 
 def start_at_zero(n_weights, loss):
-    """The start at w = 0: Start."""
+    """Return the Start at w = 0."""
     return Start(np.zeros(n_weights), first_factor_of(loss))
 
 
 def first_factor_of(loss):
-    """The first multiple of the curvature: float; 1 for a loss that is smooth itself."""
+    """Return the first multiple of the curvature; 1 for a loss that is itself smooth."""
     return 1.0 if loss.is_smooth else TUNING.subsample.first_factor
 
 
@@ -52,11 +52,11 @@ class Together(NamedTuple):
 
     X: object  # ndarray or CSR matrix
     codes: np.ndarray  # int: indices of classes
-    weight: np.ndarray  # float64: the weights of all samples that each represents
+    weight: np.ndarray  # float64: total weight of the samples that each one represents
     folds: np.ndarray | None  # int, or None without folds
 
     def of(self, problem):
-        """The samples of a problem, and their penalties: X, codes, C."""
+        """Return the samples of a problem and their penalties: (X, codes, C)."""
         if problem.fold is None:
             return self.X, self.codes, problem.C * self.weight
         chosen = np.flatnonzero(self.folds != problem.fold)
@@ -64,8 +64,8 @@ class Together(NamedTuple):
 
 
 def together(subsamples, classes, class_weights):
-    """The subsamples of all partitions, stacked: Together."""
-    matrices = [each.X for each in subsamples]
+    """Stack the subsamples of all partitions."""
+    matrices = [subsample.X for subsample in subsamples]
     if len({sparse.issparse(X) for X in matrices}) == 1:
         X = (
             sparse.vstack(matrices, format="csr")
@@ -74,22 +74,22 @@ def together(subsamples, classes, class_weights):
         )
     else:
         X = matrices[0]
-        for other in matrices[1:]:
-            X = stack_rows(X, other)
-    codes = np.concatenate([codes_of(classes, each.labels) for each in subsamples])
-    weight = np.concatenate([each.weight for each in subsamples])
+        for matrix in matrices[1:]:
+            X = stack_rows(X, matrix)
+    codes = np.concatenate([codes_of(classes, subsample.labels) for subsample in subsamples])
+    weight = np.concatenate([subsample.weight for subsample in subsamples])
     if class_weights is not None:
         weight = weight * class_weights[codes]
-    kept, folds = np.flatnonzero(weight), None
+    weighted, folds = np.flatnonzero(weight), None
     if subsamples[0].folds is not None:
-        folds = np.concatenate([each.folds for each in subsamples])[kept]
-    return Together(X[kept], codes[kept], weight[kept], folds)
+        folds = np.concatenate([subsample.folds for subsample in subsamples])[weighted]
+    return Together(X[weighted], codes[weighted], weight[weighted], folds)
 
 
 def start_of(subsample, problem, setting, required_gap):
-    """The start of a binary problem at the optimum over the subsample: Start.
+    """Return the Start at the optimum of a binary problem over the subsample.
 
-    It is at zero if the steps over the subsample do not converge soon.
+    Starts at zero if the steps over the subsample do not converge soon.
     """
     X, codes, C = subsample.of(problem)
     tuning, m = TUNING.subsample, len(codes)

@@ -1,7 +1,7 @@
-"""What partitions keep between passes, in the process where they are.
+"""The store of a process: what its partitions keep between passes.
 
-A process keeps the states of its partitions by the key of the fit and the number of the partition. None
-is irreplaceable: a missing one is computed again.
+The states of partitions are stored by the key of the fit and the number of the partition. A missing
+state is computed again.
 """
 
 import threading
@@ -12,19 +12,19 @@ import numpy as np
 
 from margins.partitions.samples import Labels
 
-# States of so many fits at most are kept by a process, for those that have ended without notice.
+# A process keeps the states of at most MAX_FITS fits, in case it does not learn that a fit has ended.
 MAX_FITS = 8
-# So many fits that have ended are known to have: their last tasks may still run, in other threads.
+# It remembers this many ended fits, whose last tasks may still run in other threads.
 MAX_ENDED = 64
 
 
 @dataclass
 class Kept:
-    """What a partition keeps."""
+    """The data that a partition keeps."""
 
     labels: Labels | None = None
     folds: np.ndarray | None = None  # int, shape (m,)
-    # dict: {(binary problem, version of its weight vector): PointState}
+    # {(binary problem, version of its weight vector): PointState}
     states: dict = field(default_factory=dict)
 
 
@@ -35,7 +35,7 @@ class Store:
         self._lock, self._fits, self._ended = threading.Lock(), OrderedDict(), deque(maxlen=MAX_ENDED)
 
     def of(self, key, index):
-        """What partition `index` of a fit keeps: Kept."""
+        """Return the Kept of partition `index` of a fit."""
         with self._lock:
             if key in self._ended:
                 return Kept()
@@ -46,10 +46,10 @@ class Store:
             return partitions.setdefault(index, Kept())
 
     def forget(self, key):
-        """Forget the partitions of a fit, which has ended."""
+        """Forget the partitions of a fit that has ended."""
         with self._lock:
             self._fits.pop(key, None)
-            if key not in self._ended:  # workers in one process share it
+            if key not in self._ended:  # the workers of one process share the store
                 self._ended.append(key)
 
     def __len__(self):

@@ -1,8 +1,8 @@
-"""Samples in partitions, of which one after the other is in memory, for algorithms of single updates.
+"""Training by single updates on samples in partitions, of which one at a time is in memory.
 
-The first reading, `scan`, keeps of every sample what a run needs all the time: its class, its weight and
-|x_k|^2. `StreamedMatrix` then takes the place of X, and `StreamedRows` that of the rows of X: whatever
-reads all rows reads one partition after the other. Rows of an active set are copied (`ActiveRows`).
+The first reading, `scan`, keeps what a run needs of every sample at all times: class, weight and
+|x_k|^2. `StreamedMatrix` then replaces X, and `StreamedRows` replaces the rows of X: code that reads all
+rows reads one partition at a time. Rows of an active set are copied (`ActiveRows`).
 """
 
 from contextlib import contextmanager
@@ -24,41 +24,43 @@ from margins.tuning import TUNING
 class Part(NamedTuple):
     """The samples of one partition."""
 
-    partition: int  # its index
-    n_rows: int  # rows that it has
-    # begin, end: the range of its samples among all
+    partition: int  # index of the partition
+    n_rows: int  # number of rows in the partition
+    # begin, end: range of its samples among all samples
     begin: int
     end: int
-    places: np.ndarray | None  # int, shape (end - begin,), or None: which rows they are; None: all
+    row_indices: (
+        np.ndarray | None
+    )  # int, shape (end - begin,): their rows in the partition; None: all rows
 
 
 class Storage(NamedTuple):
-    """How copies of rows are stored, so that they hold those of every partition."""
+    """The format of row copies, wide enough for the rows of every partition."""
 
     is_sparse: bool
     dtype: np.dtype
-    # n_stored, longest: numbers stored by all rows, and by one at most
+    # n_stored, longest: numbers stored by all rows together, and by the longest row
     n_stored: int
     longest: int
 
 
 class StreamedSamples(NamedTuple):
-    """What the first reading keeps."""
+    """The samples as the first reading leaves them."""
 
     X: "StreamedMatrix"
-    codes: np.ndarray  # int, shape (m,): of the classes, as `scanned` has them
+    codes: np.ndarray  # int, shape (m,): indices into the classes of `scanned`
     weight: np.ndarray | None  # float64, shape (m,), or None
     scanned: Scanned
 
 
 class StreamedMatrix:
-    """X, of which one partition at a time is read.
+    """A matrix X that is read one partition at a time.
 
     Parameters
     ----------
     executor : margins.partitions.executors.ChunkExecutor or DaskExecutor
     name : str
-        The method's, for errors.
+        Name of the calling method, for errors.
     parts : list of Part
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
@@ -68,7 +70,7 @@ class StreamedMatrix:
     Attributes
     ----------
     parts, storage
-        As given.
+        The parameters.
     shape : tuple of int
     """
 
@@ -77,45 +79,45 @@ class StreamedMatrix:
         self.parts, self.storage = parts, storage
         self.shape = len(sqnorms), n_features
 
-    def __getitem__(self, kept):
-        """Some of the samples, ndarray of int, ascending: StreamedMatrix."""
+    def __getitem__(self, numbers):
+        """Return the StreamedMatrix of some samples, given by ascending numbers."""
         parts, begin = [], 0
         for part in self.parts:
-            first, last = np.searchsorted(kept, [part.begin, part.end])
-            places = kept[first:last] - part.begin
-            if len(places) > 0:
-                places = places if part.places is None else part.places[places]
-                end = begin + len(places)
-                parts.append(Part(part.partition, part.n_rows, begin, end, places))
+            first, last = np.searchsorted(numbers, [part.begin, part.end])
+            row_indices = numbers[first:last] - part.begin
+            if len(row_indices) > 0:
+                row_indices = row_indices if part.row_indices is None else part.row_indices[row_indices]
+                end = begin + len(row_indices)
+                parts.append(Part(part.partition, part.n_rows, begin, end, row_indices))
                 begin = end
-        sqnorms = self._sqnorms[kept]
+        sqnorms = self._sqnorms[numbers]
         return StreamedMatrix(self._executor, self._name, parts, sqnorms, self.shape[1], self.storage)
 
     def sqnorms(self):
-        """|x_k|^2: ndarray of float64, shape (m,)."""
+        """Return |x_k|^2, as an ndarray of float64 of shape (m,)."""
         return self._sqnorms
 
     def rows(self):
-        """Its rows, for one thread: StreamedRows."""
+        """Return StreamedRows of the matrix, for one thread."""
         return StreamedRows(self)
 
     def matrices(self):
-        """Read one partition after the other: ndarrays or CSR matrices."""
+        """Yield the matrix of each partition in turn, an ndarray or CSR matrix."""
         for part in self.parts:
             with self.read(part) as X:
                 yield X
 
     @contextmanager
     def read(self, part):
-        """A context with the matrix of a partition."""
+        """Context whose value is the matrix of a partition."""
         name = f"X of chunk {part.partition} of {self._name}"
         X = self._executor.read(part.partition, self._name, rows_only=True)[0]
         try:
             X = read_matrix(X, name, self.shape[1])
             if X.shape[0] != part.n_rows:
                 raise ValueError(
-                    f"{name} must be the same whenever it is read. Got {X.shape[0]} rows after "
-                    f"{part.n_rows}."
+                    f"{name} must be the same every time it is read. Got {X.shape[0]} rows, and "
+                    f"{part.n_rows} the first time."
                 )
             yield X
         finally:
@@ -124,9 +126,9 @@ class StreamedMatrix:
 
 
 class StreamedRows(HeldRows):
-    """The rows of samples in partitions; those of one partition, or copies of some rows, are held.
+    """The rows of samples in partitions; either one partition or the copies are held.
 
-    One run at a time reads them. `copies` are the rows of an active set.
+    Only one run at a time may read them. `copies` are the rows of an active set.
     """
 
     def __init__(self, X):
@@ -134,7 +136,7 @@ class StreamedRows(HeldRows):
         self.X, self.copies = X, ActiveRows(X)
 
     def sqnorms(self):
-        """See `Rows.sqnorms`; of the first reading."""
+        """See `Rows.sqnorms`; the first reading computed them."""
         return self.X.sqnorms()
 
     def longest(self):
@@ -143,10 +145,10 @@ class StreamedRows(HeldRows):
 
     @contextmanager
     def reading(self, part):
-        """A context in which the rows of a partition are held; its value is their matrix."""
+        """Context that holds the rows of a partition; its value is their matrix."""
         with self.X.read(part) as matrix:
             try:
-                self.hold(rows_of(matrix), slice(part.begin, part.end), part.places)
+                self.hold(rows_of(matrix), slice(part.begin, part.end), part.row_indices)
                 yield matrix
             finally:
                 self.release()
@@ -154,7 +156,7 @@ class StreamedRows(HeldRows):
 
     @contextmanager
     def holding_copies(self):
-        """A context in which the copies are held."""
+        """Context that holds the copies."""
         try:
             self.hold(self.copies.rows(), self.copies.numbers())
             yield
@@ -162,14 +164,14 @@ class StreamedRows(HeldRows):
             self.release()
 
     def parts(self):
-        """See `Rows.parts`: reads one partition after the other."""
+        """See `Rows.parts`: reads one partition at a time."""
         for part in self.X.parts:
             with self.reading(part):
                 yield part.begin, part.end
 
 
 class ActiveRows:
-    """Copies of rows of an active set, up to a limit in bytes; later ones are left out.
+    """Copies of the rows of an active set, up to a limit in bytes; later rows are left out.
 
     Parameters
     ----------
@@ -182,7 +184,8 @@ class ActiveRows:
         itemsize = storage.dtype.itemsize
         self._n_features, self._is_sparse = d, storage.is_sparse
         self.clear()
-        # Pages of memory that are never written cost nothing.
+        # The operating system allocates only pages that are written, so a large array of few rows is
+        # cheap.
         if self._is_sparse:
             columns = np.int32 if d <= np.iinfo(np.int32).max else np.int64
             n = max_bytes // (itemsize + np.dtype(columns).itemsize)
@@ -192,7 +195,7 @@ class ActiveRows:
             self._values = np.empty((min(max_bytes // (itemsize * d), X.shape[0]), d), storage.dtype)
 
     def clear(self):
-        """Remove all copies; the memory stays, because to get it again takes longer than to fill it."""
+        """Remove all copies, but keep the memory, which takes longer to allocate again than to fill."""
         self._numbers, self._left_out, self._starts = [], [], [np.zeros(1, np.int32)]
         self._n = self._n_stored = 0
 
@@ -200,33 +203,39 @@ class ActiveRows:
         return self._n
 
     def numbers(self):
-        """Their numbers among all rows, in the order in which they were added: ndarray of int32."""
+        """Return the numbers of the copied rows among all rows, in the order of the copies."""
         return np.concatenate(self._numbers) if self._numbers else np.zeros(0, np.int32)
 
     def left_out(self):
-        """The numbers of rows that were beyond the limit: ndarray of int32."""
+        """Return the numbers of the rows beyond the limit, as an ndarray of int32."""
         return np.concatenate(self._left_out) if self._left_out else np.zeros(0, np.int32)
 
     def add(self, matrix, part, numbers):
-        """Copy rows of a partition, by their numbers among all rows, up to the limit."""
-        places = numbers - part.begin
-        places = places if part.places is None else part.places[places]
-        n = self._add_sparse(matrix, places) if self._is_sparse else self._add_dense(matrix, places)
+        """Copy rows of a partition, given by their numbers among all rows, up to the limit."""
+        row_indices = numbers - part.begin
+        row_indices = row_indices if part.row_indices is None else part.row_indices[row_indices]
+        n = (
+            self._add_sparse(matrix, row_indices)
+            if self._is_sparse
+            else self._add_dense(matrix, row_indices)
+        )
         self._numbers.append(numbers[:n])
         self._left_out.append(numbers[n:])
         self._n += n
 
-    def _add_dense(self, matrix, places):
-        free = self._values[self._n :][: len(places)]
-        places = places[: len(free)]
+    def _add_dense(self, matrix, row_indices):
+        free = self._values[self._n :][: len(row_indices)]
+        row_indices = row_indices[: len(free)]
         if matrix.dtype == free.dtype:
-            np.take(matrix, places, axis=0, out=free, mode="clip")  # "raise" would copy them twice
+            np.take(
+                matrix, row_indices, axis=0, out=free, mode="clip"
+            )  # mode="raise" would copy them twice
         else:
-            free[:] = matrix[places]
+            free[:] = matrix[row_indices]
         return len(free)
 
-    def _add_sparse(self, matrix, places):
-        copied = matrix[places]
+    def _add_sparse(self, matrix, row_indices):
+        copied = matrix[row_indices]
         values, columns, starts = csr_arrays(sparse.csr_matrix(copied))
         begin = self._n_stored
         n = int(np.searchsorted(starts, len(self._values) - begin, side="right")) - 1
@@ -237,7 +246,7 @@ class ActiveRows:
         return n
 
     def rows(self):
-        """They as rows, in the order in which they were added: Rows."""
+        """Return the copies as Rows, in the order in which they were added."""
         d, n = self._n_features, self._n
         if not self._is_sparse:
             return Rows(self._values[:n].reshape(-1), n, d, row_step=d)
@@ -247,18 +256,18 @@ class ActiveRows:
 
 
 def scan(executor, name):
-    """Read and check all partitions: StreamedSamples."""
+    """Read and check all partitions, and return StreamedSamples."""
     parts, sqnorms, labels, counts, kinds, begin = [], [], [], [], [], 0
     for index in range(executor.n_partitions):
         X, y, weight = executor.read(index, name)
         try:
             chunk = f"chunk {index} of {name}"
             with named(chunk):
-                found = _scanned(X, y, weight, chunk) if n_rows_of(X) > 0 else None
-            if found is not None:
-                for several, one in zip((sqnorms, labels, counts, kinds), found, strict=True):
-                    several.append(one)
-                end = begin + len(found[0])
+                scan_result = _scanned(X, y, weight, chunk) if n_rows_of(X) > 0 else None
+            if scan_result is not None:
+                for collected, item in zip((sqnorms, labels, counts, kinds), scan_result, strict=True):
+                    collected.append(item)
+                end = begin + len(scan_result[0])
                 parts.append(Part(index, end - begin, begin, end, None))
                 begin = end
         finally:
@@ -272,25 +281,25 @@ def scan(executor, name):
         max(kind.longest for kind in kinds),
     )
     X = StreamedMatrix(executor, name, parts, np.concatenate(sqnorms), scanned.n_features, storage)
-    codes = [codes_of(scanned.classes, each.classes)[each.codes] for each in labels]
-    codes = [each.astype(np.min_scalar_type(len(scanned.classes))) for each in codes]
+    codes = [codes_of(scanned.classes, part_labels.classes)[part_labels.codes] for part_labels in labels]
+    codes = [part_labels.astype(np.min_scalar_type(len(scanned.classes))) for part_labels in codes]
     return StreamedSamples(X, np.concatenate(codes), _weights(labels), scanned)
 
 
 def _scanned(X, y, weight, name) -> tuple[Any, ...]:
-    """What the first reading finds in a partition: squared norms, Labels, Counts, Storage."""
+    """Read a partition for the first time: (squared norms, Labels, Counts, Storage)."""
     names = _get_feature_names(X) if hasattr(X, "columns") else None
     X = read_matrix(X, f"X of {name}")
     labels = read_labels(X.shape[0], y, weight, name)
     rows = rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
-    each = np.ones(X.shape[0]) if labels.weight is None else labels.weight
+    sample_weight = np.ones(X.shape[0]) if labels.weight is None else labels.weight
     counts = Counts(
         n_samples=X.shape[0],
         n_features=X.shape[1],
         n_stored=int(rows.n_stored),
         classes=labels.classes,
-        totals=np.bincount(labels.codes, weights=each, minlength=len(labels.classes)),
+        totals=np.bincount(labels.codes, weights=sample_weight, minlength=len(labels.classes)),
         lightest=np.zeros(len(labels.classes)),
         heaviest=np.zeros(len(labels.classes)),
         max_sqnorm=float(sqnorms.max()),
@@ -303,9 +312,9 @@ def _scanned(X, y, weight, name) -> tuple[Any, ...]:
 
 
 def _weights(labels):
-    """The weights of all samples: ndarray of float64, shape (m,); None if no partition has weights."""
-    if all(each.weight is None for each in labels):
+    """Return all sample weights, as float64 of shape (m,); None if no partition has weights."""
+    if all(part_labels.weight is None for part_labels in labels):
         return None
     return np.concatenate(
-        [np.ones(len(each.codes)) if each.weight is None else each.weight for each in labels]
+        [np.ones(len(part.codes)) if part.weight is None else part.weight for part in labels]
     )

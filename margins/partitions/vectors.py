@@ -1,7 +1,8 @@
-"""Vectors of which a partition knows few elements: sums over sparse samples of many features.
+"""Sparse vectors: a partition's part of a sum over sparse samples of many features.
 
-A partition stores a small share of the features, so its part of a sum is sent, and added, as columns and
-values. The samples are stored with the numbers of these columns in place of those of the features.
+A partition stores a small share of the features, so it sends its part of a sum as columns and values,
+and parts are added in this form. Its samples are stored with the numbers of these columns, not of the
+features.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ class Scattered:
     Parameters
     ----------
     n : int
-        Its length.
+        Length of the vector.
     columns : ndarray of int
     values : ndarray of float64
 
@@ -39,13 +40,13 @@ class Scattered:
         return total
 
     def dense(self):
-        """All elements: ndarray of float64, shape (n,)."""
+        """Return all elements, as an ndarray of float64 of shape (n,)."""
         columns, values = np.concatenate(self._columns), np.concatenate(self._values)
         return np.bincount(columns, weights=values, minlength=self.n)
 
 
 class Columns:
-    """The columns that a matrix stores, followed by that of the intercept if there is one.
+    """The columns that a matrix stores, followed by the column of the intercept if there is one.
 
     Parameters
     ----------
@@ -60,11 +61,11 @@ class Columns:
         self._n = n_features + has_intercept
 
     def gathered(self, vector):
-        """The elements of a vector in these columns: ndarray."""
+        """Return the elements of a vector in these columns."""
         return vector[self._columns]
 
     def scattered(self, values):
-        """The vector with these values in these columns: Scattered."""
+        """Return the Scattered vector with these values in these columns."""
         return Scattered(self._n, self._columns, values)
 
 
@@ -72,16 +73,16 @@ class AllColumns:
     """All columns, for samples that store most of them."""
 
     def gathered(self, vector):
-        """The vector itself."""
+        """Return the vector itself."""
         return vector
 
     def scattered(self, values):
-        """The values themselves."""
+        """Return the values themselves."""
         return values
 
 
 def compressed(X, has_intercept):
-    """A CSR matrix over the columns that it stores: (CSR matrix, Columns)."""
+    """Return a CSR matrix over the columns that it stores, and these Columns."""
     columns, indices = np.unique(X.indices[: X.indptr[-1]], return_inverse=True)
     data = X.data[: X.indptr[-1]]
     shape = X.shape[0], max(len(columns), 1)
@@ -91,7 +92,7 @@ def compressed(X, has_intercept):
 
 
 def finished(answer):
-    """An answer with its vectors complete: ndarrays in place of Scattered, in nested tuples."""
+    """Return an answer with ndarrays instead of Scattered vectors, in nested tuples."""
     if isinstance(answer, Scattered):
         return answer.dense()
     if isinstance(answer, tuple):

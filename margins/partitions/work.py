@@ -10,16 +10,16 @@ from margins.partitions.store import STORE
 
 
 class Answers(NamedTuple):
-    """What some partitions have answered."""
+    """The answers of one or more partitions."""
 
-    sums: tuple | None  # for each request the sum of their answers; None: all partitions are missing
-    missing: tuple = ()  # tuple of int: the partitions that lacked what a request refers to
-    # tuple of (int, str): Of each partition, the worker of a cluster that has answered
-    places: tuple = ()
+    sums: tuple | None  # one sum of the answers per request; None: all partitions are missing
+    missing: tuple = ()  # tuple of int: partitions that lacked what a request refers to
+    # tuple of (int, str): partitions, and the workers of a cluster that answered for them
+    workers: tuple = ()
 
 
 def scan(key, name, index, sizes, X, y, weight=None):
-    """Read a partition for the first time, and keep its labels: Counts; None if it is empty."""
+    """Read a new partition and keep its labels; return its Counts, or None if it is empty."""
     chunk = f"chunk {index} of {name}"
     with named(chunk):
         if n_rows_of(X) == 0:
@@ -30,7 +30,7 @@ def scan(key, name, index, sizes, X, y, weight=None):
 
 
 def answer(setting, index, requests, X=None, y=None, weight=None):
-    """Answer requests by the samples of a partition, or, without them, by what it keeps: Answers."""
+    """Answer requests from the samples of a partition or, without samples, from what it keeps."""
     partition = None
     try:
         partition = Partition(setting, index, STORE.of(setting.key, index), X, y, weight)
@@ -44,13 +44,13 @@ def answer(setting, index, requests, X=None, y=None, weight=None):
 
 
 def total(parts):
-    """The sum of Answers, in their order."""
-    sums, missing, places = None, (), ()
+    """Return the sum of Answers, in their order."""
+    sums, missing, workers = None, (), ()
     for part in parts:
-        missing, places = missing + part.missing, places + part.places
+        missing, workers = missing + part.missing, workers + part.workers
         if part.sums is not None:
             sums = part.sums if sums is None else added(sums, part.sums)
-    return Answers(sums, missing, places)
+    return Answers(sums, missing, workers)
 
 
 def forget(key):

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The base class of averaging: which hypotheses of a run become the model."""
+"""The base class of averaging, which makes the model from the hypotheses of a run."""
 
 from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport Sample, Step
@@ -7,7 +7,7 @@ from margins.rules._weight_vector cimport WeightVector
 
 
 cdef class Averaging:
-    # Of the current hypothesis, since the last update, a sample counting as its weight:
+    # These count the current hypothesis since the last update; a sample counts as its weight:
     cdef public double n_right              # samples that were not misclassified
     cdef public double n_accesses          # all samples processed
     cdef void before_update(
@@ -16,13 +16,13 @@ cdef class Averaging:
 
 
 cdef inline void count_samples(Averaging averaging, Py_ssize_t n, Py_ssize_t n_wrong) noexcept nogil:
-    """Count n more samples of weight 1, processed by the current hypothesis, some of them misclassified."""
+    """Count n more samples of weight 1, of which the current hypothesis misclassified n_wrong."""
     averaging.n_accesses += n
     averaging.n_right += n - n_wrong
 
 
 cdef inline void count_weight(Averaging averaging, double weight, bint is_right) noexcept nogil:
-    """Count one more sample. Sums of weights are rounded, so they are added in the order of the samples."""
+    """Count one more sample. Sums of weights are rounded, so samples must be added in their order."""
     averaging.n_accesses += weight
     if is_right:
         averaging.n_right += weight
@@ -31,6 +31,6 @@ cdef inline void count_weight(Averaging averaging, double weight, bint is_right)
 cdef inline void end_hypothesis(
     Averaging averaging, BinaryData data, WeightVector a, const Sample* sample, const Step* step
 ) noexcept nogil:
-    """The current hypothesis, whose samples have been counted, ends with an update by the last of them."""
+    """End the current hypothesis, whose samples have been counted, with an update by the last of them."""
     averaging.before_update(data, a, sample, step)
     averaging.n_accesses = averaging.n_right = 0

@@ -1,4 +1,4 @@
-"""The base class of averaging: how the hypotheses of a run become the model."""
+"""The base class of averaging, which makes the model from the hypotheses of a run."""
 
 from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport Sample, Step
@@ -6,7 +6,7 @@ from margins.rules._weight_vector cimport WeightVector
 
 
 cdef class Averaging:
-    """How the hypotheses of a run become the model. The base class: the model is the last one.
+    """A rule that makes the model from the hypotheses of a run. The base class takes the last hypothesis.
 
     A hypothesis lasts from one update to the next. `n_right` and `n_accesses` are updated when it ends,
     not sample by sample. Subclasses override `before_update`, and `reserve` if they grow.
@@ -27,18 +27,18 @@ cdef class Averaging:
     cdef void before_update(
         self, BinaryData data, WeightVector a, const Sample* sample, const Step* step
     ) noexcept nogil:
-        """The hypothesis `a`, still unchanged, is about to be updated by `step`."""
+        """Called before `step` updates the hypothesis `a`."""
 
     def reserve(self, Py_ssize_t n_updates) -> None:
-        """Allocate memory for the mistakes of `n_updates` updates: a pass cannot allocate."""
+        """Allocate memory for the mistakes of `n_updates` updates, because a pass cannot allocate."""
 
     def for_stream(self) -> Averaging:
-        """The averaging to continue with over other samples, each accessed once: Averaging.
+        """Return the averaging to continue with over other samples, each of which is accessed once.
 
-        Subclasses that keep dual variables, or indices of samples, return a copy without these.
+        Subclasses that keep dual variables or indices of samples return a copy without them.
         """
         return self
 
     def hypothesis(self, WeightVector a, BinaryData data) -> WeightVector:
-        """The weight vector of the model, given the current one, `a`: WeightVector."""
+        """Return the weight vector of the model; `a` is the current one."""
         return a

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The base classes of rules: Condition, Update, Shrink, and the Rules they make up."""
+"""The base classes of rules: Condition, Update and Shrink, and the Rules that hold one of each."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
@@ -10,32 +10,32 @@ from margins.rules._weight_vector cimport WeightVector, ordinary_product, produc
 
 
 cdef struct Membership:
-    # Which of the processed samples the next active set keeps; any one reason is enough.
-    double factor       # p <= factor * threshold, before its update
-    bint supported      # alpha_k > 0, before its update
-    bint updated        # updated now, and alpha_k > 0 afterwards
+    # Reasons to keep a processed sample for the next active set; one of them is enough.
+    double factor       # p <= factor * threshold, before the update
+    bint supported      # alpha_k > 0, before the update
+    bint updated        # updated now, with alpha_k > 0 afterwards
 
 
 cdef enum Failure:
     NO_FAILURE
     INVALID_THRESHOLD
-    INVALID_STEP        # of the update or of the shrink
+    INVALID_STEP        # from the update or the shrink
     INVALID_DECAY
-    OVERFLOW        # finite steps, and |a|^2 out of the range of a double
+    OVERFLOW        # finite steps, but |a|^2 exceeds the range of a double
 
 
 cdef struct Tally:
     Py_ssize_t n_changed    # samples that changed the weight vector
-    Py_ssize_t n_rejected    # misclassified samples that did not
+    Py_ssize_t n_rejected    # misclassified samples that did not change it
     Py_ssize_t n_kept       # samples kept for the next active set
-    Py_ssize_t n_unmoved    # of these, samples below their upper bounds: the rule made no update
-    Failure failure         # of the first rule that returned an invalid value; the pass ends there
-    Py_ssize_t failed       # the sample for which it did
-    double value            # the value
+    Py_ssize_t n_unmoved    # rejected samples below their upper bounds: the rule made no update
+    Failure failure         # failure of the first rule that returned an invalid value; it ends the pass
+    Py_ssize_t failed       # the sample at which it happened
+    double value            # the invalid value
 
 
 cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
-    """True unless a threshold is NaN or -inf."""
+    """Return True unless a threshold is NaN or -inf."""
     return (
         thresholds.learn[0] > -INFINITY and thresholds.learn[1] > -INFINITY
         and thresholds.unlearn[0] > -INFINITY and thresholds.unlearn[1] > -INFINITY
@@ -43,14 +43,14 @@ cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
 
 
 cdef inline bint is_finite(const Step* step) noexcept nogil:
-    """True if no number of a step is NaN or infinite."""
+    """Return True if every number of a step is finite."""
     return (
         fabs(step.shrink) < INFINITY and fabs(step.add) < INFINITY and fabs(step.repetitions) < INFINITY
     )
 
 
-# `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` return True for valid values; others
-# are recorded, with the sample k.
+# `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` return True for valid values; they
+# record other values, with the sample k.
 cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil
 cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil
 cdef bint record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil
@@ -72,7 +72,7 @@ cdef inline bint check_sqnorm(Tally* tally, Py_ssize_t k, const State* state) no
     return state.sqnorm < INFINITY or record(tally, OVERFLOW, k, state.sqnorm)
 
 
-# One mini-epoch: process order[begin:end]. `margins._update.mini_epoch`, or the fused loop of certain rules.
+# One mini-epoch: process order[begin:end], with `margins._update.mini_epoch` or the fused loop of some rules.
 ctypedef void (*epoch_t)(
     BinaryData data, WeightVector a, Rules rules, Averaging averaging, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, const Membership* keep, int32_t[::1] kept, Tally* tally

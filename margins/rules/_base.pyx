@@ -5,8 +5,8 @@
     elif p >= ceiling(state):   a <- a - c y_k    (unlearning, only while alpha_k > 0)
     otherwise:                  a <- s a          (only if the shrink decays)
 
-A `Condition` gives the thresholds, an `Update` the coefficient c and its multiplicity, a `Shrink` the
-factor s; `Rules` holds one of each. Rules have no state: what changes is in `State`.
+A `Condition` gives the thresholds, an `Update` the coefficient c and its multiplicity, and a `Shrink` the
+factor s; `Rules` holds one of each. Rules have no state: everything that changes is in `State`.
 """
 
 from libc.math cimport INFINITY, NAN, fabs, floor, isnan
@@ -19,13 +19,13 @@ import sys
 
 
 cdef bint record(Tally* tally, Failure failure, Py_ssize_t k, double value) noexcept nogil:
-    """Record what a rule returned at sample k; False."""
+    """Record what a rule returned at sample k, and return False."""
     tally.failure, tally.failed, tally.value = failure, k, value
     return False
 
 
 cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresholds) noexcept nogil:
-    """Record the first of the thresholds that is NaN or -inf; False."""
+    """Record the first threshold that is NaN or -inf, and return False."""
     cdef double value = thresholds.unlearn[1]
     if not thresholds.learn[0] > -INFINITY:
         value = thresholds.learn[0]
@@ -37,7 +37,7 @@ cdef bint record_thresholds(Tally* tally, Py_ssize_t k, const Thresholds* thresh
 
 
 cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nogil:
-    """Record the first number of a step that is not finite; False."""
+    """Record the first number of a step that is not finite, and return False."""
     cdef double value = step.repetitions
     if not fabs(step.add) < INFINITY:
         value = step.add
@@ -47,9 +47,9 @@ cdef bint record_step(Tally* tally, Py_ssize_t k, const Step* step) noexcept nog
 
 
 cdef class Condition:
-    """Which samples are misclassified: those with ``p <= threshold(state)``.
+    """A rule that decides which samples are misclassified: those with ``p <= threshold(state)``.
 
-    A threshold depends on the state and the label only: it is evaluated after an update and cached.
+    A threshold depends only on the state and the label, so it is evaluated after an update and cached.
     Subclasses override `threshold`, or `thresholds` if labels differ or samples are unlearned.
 
     See Also
@@ -65,7 +65,7 @@ cdef class Condition:
     """
 
     cdef int check(self) except -1:
-        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        """Raise the error, if any, of an evaluation since the last check: evaluations cannot raise."""
         return 0
 
     cdef double threshold(self, const State* state) noexcept nogil:
@@ -76,26 +76,26 @@ cdef class Condition:
         out.unlearn[0] = out.unlearn[1] = INFINITY
 
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:
-        """The real root mu_+ of "no longer misclassified after mu plain additions"; NaN: none known."""
+        """Return the real root mu_+ of "no longer misclassified after mu plain additions"; NaN if not known."""
         return NAN
 
     cdef epoch_t fused_epoch(self, Rules rules, BinaryData data, WeightVector a) except? NULL:
-        """A loop that is specialised to these rules, this problem and this weight vector; NULL: none.
+        """Return a loop specialised to these rules, this problem and this weight vector, or NULL.
 
-        It must do number by number what `margins._update.mini_epoch` does.
+        It must compute the same numbers as `margins._update.mini_epoch`, bit for bit.
         """
         return NULL
 
     @property
     def unlearns(self) -> bool:
-        """True if samples may be unlearned, which needs their dual variables."""
+        """True if samples can be unlearned, which needs their dual variables."""
         return False
 
     def repeats_with(self, Shrink shrink) -> bool:
-        """True if `repetitions` holds when updates also shrink by `shrink`."""
+        """Return True if `repetitions` holds for updates that also shrink by `shrink`."""
         return shrink.is_identity
 
-    # Wrappers of the C methods, for checks and tests.
+    # These wrap the C methods for checks and tests.
     def _py_threshold(self, dict state=None, positive: bool = True) -> float:
         cdef State s = _state_of(state)
         cdef Thresholds out
@@ -112,8 +112,8 @@ cdef class Condition:
 cdef class Shrink:
     """The factor by which the weight vector shrinks before a sample is added.
 
-    Subclasses override `factor`, and `repeat` if many updates have a closed form; `decay` and `decays`
-    if samples without an update shrink it, too.
+    Subclasses override `factor`, and `repeat` if repeated updates have a closed form. They override `decay`
+    and `decays` if samples without an update shrink the weight vector, too.
 
     See Also
     --------
@@ -129,7 +129,7 @@ cdef class Shrink:
 
     @property
     def is_identity(self) -> bool:
-        """True if nothing ever shrinks."""
+        """True if the rule never shrinks."""
         return False
 
     @property
@@ -138,21 +138,21 @@ cdef class Shrink:
         return False
 
     cdef double decay(self, const State* state) noexcept nogil:
-        """Factor of a sample without an update; evaluated only if `decays`."""
+        """Return the factor of a sample without an update; called only if `decays`."""
         return 1
 
     cdef int check(self) except -1:
-        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        """Raise the error, if any, of an evaluation since the last check: evaluations cannot raise."""
         return 0
 
     cdef double factor(self, const State* state) noexcept nogil:
-        """Factor of the next single update."""
+        """Return the factor of the next single update."""
         return 1
 
     cdef void repeat(self, const State* state, double repetitions, Step* out) noexcept nogil:
-        """`repetitions` times "shrink, then add y" as one step.
+        """Compute `repetitions` times "shrink, then add y" as one step.
 
-        This default takes them one by one, and is valid for every factor that depends on t alone.
+        This default takes one at a time, and is valid for any factor that depends on t alone.
         """
         cdef State after = state[0]
         cdef double factor, remaining = repetitions
@@ -165,10 +165,10 @@ cdef class Shrink:
             remaining -= 1
 
     cdef double repetitions(self, const State* state, const Sample* sample, double b) noexcept nogil:
-        """The real root mu_+ of "(shrunk p) > b after mu updates"; NaN: none known."""
+        """Return the real root mu_+ of "(shrunk p) > b after mu updates"; NaN if not known."""
         return NAN
 
-    # Wrappers of the C methods, for checks and tests.
+    # These wrap the C methods for checks and tests.
     def _py_factor(self, dict state=None) -> float:
         cdef State s = _state_of(state)
         return self.factor(&s)
@@ -181,11 +181,11 @@ cdef class Shrink:
 
 
 cdef class Update:
-    """How much of a misclassified sample is added. The base class: nothing (0 repetitions).
+    """A rule that decides how much of a misclassified sample is added. The base class adds nothing.
 
-    A misclassified sample below the upper bound of its dual variable must be added: as long as there is
-    one, a full epoch without changes does not count as convergence. `Step.rounded` marks a step that
-    would be a rounding error.
+    An update must add every misclassified sample below the upper bound of its dual variable. While it does
+    not, a full epoch without changes does not count as convergence. `Step.rounded` marks a step that would
+    only add a rounding error.
 
     See Also
     --------
@@ -201,11 +201,11 @@ cdef class Update:
 
     @property
     def needs_dual(self) -> bool:
-        """True if it reads dual variables, which not every run keeps."""
+        """True if the rule reads dual variables, which not every run keeps."""
         return False
 
     cdef int check(self) except -1:
-        """Raise the error of an evaluation since the last check, if there was one: none can be raised there."""
+        """Raise the error, if any, of an evaluation since the last check: evaluations cannot raise."""
         return 0
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
@@ -216,11 +216,11 @@ cdef class Update:
 
 
 abi: int = ABI
-cdef unsigned long HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement in Python
+cdef unsigned long HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set for classes made by a Python class statement
 
 
 def _require_abi_of(type rule):
-    """Raise ImportError if a compiled rule of another package has not checked its binary interface."""
+    """Raise ImportError if a compiled rule from another package has not checked its binary interface."""
     for ancestor in rule.__mro__:
         module = ancestor.__module__
         if module.split(".")[0] in ("margins", "builtins") or ancestor.__flags__ & HEAP_TYPE:
@@ -247,11 +247,11 @@ cdef State _state_of(dict values):
 
 
 def _rule_of(rule, type kind, str name):
-    """A rule of this kind: itself, or the one that a Python function is made."""
+    """Return the rule, or the rule that wraps a Python function."""
     if isinstance(rule, kind):
         return rule
     if callable(rule) and not isinstance(rule, (type, Condition, Update, Shrink)):
-        from margins.rules.adapters import Python  # it inherits from the classes of this module
+        from margins.rules.adapters import Python  # imported late: it inherits from the classes of this module
         return Python(rule, name)
     raise TypeError(
         f"{name} of Rules must be {'an' if name == 'update' else 'a'} {kind.__name__} or a Python function. "
@@ -260,22 +260,22 @@ def _rule_of(rule, type kind, str name):
 
 
 cdef class Rules:
-    """A condition, an update and a shrink: together, an algorithm.
+    """A condition, an update and a shrink, which together make an algorithm.
 
-    `repetitions` is the number of updates by one sample, processed again and again, until it is no
-    longer misclassified.
+    `repetitions` is the number of updates by one sample, processed repeatedly, until it is no longer
+    misclassified.
 
     Parameters
     ----------
     condition : Condition or callable
-        A plain Python function is wrapped: see `margins.rules.Python`.
+        A plain Python function is wrapped; see `margins.rules.Python`.
     update : Update or callable
     shrink : Shrink or callable
 
     Raises
     ------
     TypeError
-        If a rule is of another kind.
+        If an argument is a rule of another kind.
     ImportError
         If a compiled rule was compiled against another binary interface.
 
@@ -315,7 +315,7 @@ cdef class Rules:
     cdef bint _misclassified_after(
         self, double repetitions, double eta, const State* state, const Sample* sample
     ) noexcept nogil:
-        """True if the sample is still misclassified after so many updates."""
+        """Return True if the sample is still misclassified after this many updates."""
         cdef State after = state[0]
         cdef Step step
         cdef Thresholds thresholds
@@ -327,10 +327,10 @@ cdef class Rules:
     cdef double repetitions(
         self, double eta, double most, const State* state, const Sample* sample
     ) noexcept nogil:
-        """The smallest number of updates, at least 1 and at most `most`, that ends the misclassification.
+        """Return the smallest number of updates, from 1 to `most`, that ends the misclassification.
 
-        From the closed form where there is one; where there is none, or where rounding may have moved
-        the root across an integer, by search: {mu : still misclassified} is an interval from 0.
+        It comes from the closed form. Without one, or if rounding may have moved the root across an integer, it
+        is found by search: {mu : still misclassified} is an interval from 0.
         """
         cdef double root, low, high, middle
         most = whole(most)
@@ -347,7 +347,7 @@ cdef class Rules:
                     return whole(root) + 1
                 if low < 1:
                     return 1 if not self._misclassified_after(1, eta, state, sample) else 2
-                # The root is the integer `low`, or just beside it.
+                # The root is the integer `low` or just next to it.
                 return low + 1 if self._misclassified_after(low, eta, state, sample) else low
         low, high = 0, 1
         while high < most and self._misclassified_after(high, eta, state, sample):
@@ -360,7 +360,7 @@ cdef class Rules:
                 high = middle
         return high
 
-    # Wrapper of the C method, for checks and tests.
+    # This wraps the C method for checks and tests.
     def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1.0,
                         double most=INFINITY, bint positive=True) -> float:
         cdef State s = _state_of(state)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""How much of a sample a function's coefficient adds."""
+"""The step of an update whose coefficient a function returns."""
 
 from libc.math cimport isnan
 from margins.rules._state cimport Sample, Step
@@ -8,9 +8,9 @@ from margins.rules._state cimport Sample, Step
 cdef inline void add_within_bounds(
     double coefficient, const Sample* sample, double factor, Step* out
 ) noexcept nogil:
-    """One step: shrink by `factor`, and add `coefficient` times the sample, within its bounds.
+    """Shrink by `factor` and add `coefficient` times the sample, within its bounds, in one step.
 
-    0, or a dual variable that is at its bound, makes no step. NaN is passed on: the pass ends there.
+    A coefficient of 0, or a dual variable at its bound, makes no step. NaN is passed on and ends the pass.
     """
     cdef double dual = factor * sample.dual
     out.shrink, out.repetitions = factor, 1

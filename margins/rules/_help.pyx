@@ -1,9 +1,8 @@
-"""What help() shows of compiled classes: what users may use, and nothing that Cython has added.
+"""A shorter help() on compiled classes: what users may use, without the names that Cython adds.
 
-A type's dictionary holds, besides its methods, the table of its C methods and the helpers of its
-pickling, under names between double underscores, which pydoc always shows. Modules that cimport a class
-look the table up by name, so it must stay. Here these names are replaced by equal ones that pydoc takes
-for private.
+In addition to its methods, a type's dictionary holds the table of its C methods and the helpers of its
+pickling, under names with double underscores, which pydoc always shows. Modules that cimport a class look the
+table up by name, so it must stay. Here these names are replaced by equal names that pydoc considers private.
 """
 
 from cpython.object cimport PyObject
@@ -23,7 +22,7 @@ INTERNAL: tuple[str, ...] = (
 
 
 class _Private(str):
-    """A name that is looked up as any other, and that `pydoc.visiblename` takes for a private one."""
+    """A name that is looked up like any other, but that `pydoc.visiblename` considers private."""
 
     __slots__ = ()
 
@@ -37,7 +36,7 @@ def hide_internals(type compiled):
     Parameters
     ----------
     compiled : type
-        An extension type. Nothing is changed but how its help looks.
+        An extension type. Only the appearance of its help changes.
     """
     cdef dict names = <dict> (<PyTypeObject*> compiled).tp_dict
     for name in INTERNAL:

@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Votes: Python functions only; nothing here is called from other kernels."""
+"""Votes, which only Python code counts: no other kernel calls anything here."""

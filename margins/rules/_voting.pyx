@@ -1,12 +1,12 @@
 """Votes of all hypotheses of a run on new points.
 
-The problem: k mistakes define k + 1 hypotheses, each of which is the one before plus one sample. The list
-of mistakes takes the place of k weight vectors. Given the products of a new point x with all distinct
-misclassified samples, return its votes:
+The problem: k mistakes define k + 1 hypotheses, each of which adds one sample to the previous one. The list of
+mistakes replaces k weight vectors. Given the products of a new point x with all distinct misclassified samples,
+return its votes:
 
     s_0 = -theta,   s_i = s_{i-1} + c_{j_i} l_{j_i} (K(x_{j_i}, x) + rho^2),   votes(x) = sum_i vote_i sign(s_i)
 
-with sign(0) = 0, and c_j the weight of sample j. For many points at once each step is one pass over contiguous numbers.
+with sign(0) = 0 and c_j the weight of sample j. With many points, each step is one pass over contiguous numbers.
 
 Source: Khardon & Wachman (2007), section 2.3; Freund & Schapire (1999).
 """
@@ -22,16 +22,16 @@ cdef inline double _sign(double s) noexcept nogil:
 
 def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
                 const double[::1] votes, double theta, double sqrho) -> NDArray[np.float64]:
-    """The votes of all hypotheses on some points.
+    """Return the votes of all hypotheses on some points.
 
     Parameters
     ----------
     products : ndarray of float64, shape (n_support, n_points)
-        Of every distinct misclassified sample with every point.
+        Product of every distinct misclassified sample with every point.
     mistakes : ndarray of int32, shape (n_mistakes,)
         Rows of `products`.
     labels : ndarray of float64, shape (n_support,)
-        -1 or +1, times what an update adds of a sample.
+        -1 or +1, times the weight of the sample in updates.
     votes : ndarray of float64, shape (n_mistakes + 1,)
     theta : float
         Threshold of the first hypothesis.
@@ -65,12 +65,12 @@ def tail_errors(
     const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const double[::1] votes,
     double theta, double sqrho, const signed char[::1] truth,
 ) -> NDArray[np.int64]:
-    """The errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
+    """Return the errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
 
     Parameters
     ----------
     products, mistakes, labels, votes, theta, sqrho
-        As those of `count_votes`.
+        As in `count_votes`.
     truth : ndarray of int8, shape (n_points,)
         Labels of the points, -1 or +1. A tie of votes counts as negative.
 

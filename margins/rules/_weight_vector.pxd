@@ -11,7 +11,7 @@ cdef class WeightVector:
     cdef State state
     cdef double[::1] v
     cdef double[::1] beta                   # alpha_k = scale * beta_k; None: not kept
-    cdef double unscaled_centre             # scale * it is what label_sum is at alpha = 0: see `recentre`
+    cdef double unscaled_centre             # scale * unscaled_centre is label_sum at alpha = 0; see `recentre`
 
 
 cdef void normalise(WeightVector a) noexcept nogil
@@ -19,7 +19,7 @@ cdef void apply_decay(WeightVector a, double factor) noexcept nogil
 
 
 cdef inline void prefetch_sample(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """Request the memory that the product with sample k, and an update by it, would wait for longest."""
+    """Prefetch the memory that the product with sample k, and an update by it, would wait for longest."""
     prefetch(data.rows, k)
     margins_prefetch(&data.sqnorms[k])
     if a.beta is not None:
@@ -27,7 +27,7 @@ cdef inline void prefetch_sample(BinaryData data, WeightVector a, Py_ssize_t k) 
 
 
 cdef inline double ordinary_product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """a.y_k without the slack term."""
+    """Return a.y_k without the slack term."""
     return (
         a.state.scale * data.labels[k]
         * (dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum)
@@ -35,7 +35,7 @@ cdef inline double ordinary_product(BinaryData data, WeightVector a, Py_ssize_t 
 
 
 cdef inline double product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
-    """p = a.y_k, slack term included."""
+    """Return p = a.y_k, including the slack term."""
     cdef double p = dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum
     p = data.labels[k] * p
     if a.beta is not None:
@@ -50,7 +50,7 @@ cdef inline double weight_of(BinaryData data, Py_ssize_t k) noexcept nogil:
 cdef inline void describe_sample(
     BinaryData data, WeightVector a, Py_ssize_t k, double p, const Thresholds* thresholds, Sample* out
 ) noexcept nogil:
-    """What the rules read of sample k, given its product p and the thresholds."""
+    """Fill in what the rules read of sample k, given its product p and the thresholds."""
     out.k = k
     out.positive = data.labels[k] > 0
     out.product = p
@@ -62,7 +62,7 @@ cdef inline void describe_sample(
 
 
 cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
-    """Make scale 1 before it leaves the range of a double; valid for a shrink to 0, too: v becomes 0."""
+    """Reset scale to 1 before it leaves the range of a double; after a shrink to 0, v becomes 0."""
     if not MIN_SCALE <= a.state.scale <= MAX_SCALE:
         normalise(a)
 
@@ -70,7 +70,7 @@ cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
 cdef inline void apply_step(
     BinaryData data, WeightVector a, const Sample* sample, const Step* step
 ) noexcept nogil:
-    """a <- s a + c y_k."""
+    """Apply a <- s a + c y_k."""
     cdef double c
     advance(&a.state, step, step.add, sample.product, sample.sqnorm)
     a.state.scale *= step.shrink

@@ -1,13 +1,13 @@
-"""The weight vector of a run, and what an update does to it.
+"""The weight vector of a run, and its updates.
 
     a        = scale * (v, rho label_sum, beta)   lazily scaled: a shrink is one multiplication
     |a|^2    <- s^2 |a|^2 + 2 s c p + c^2 N_k     recomputed by `WeightVector.recompute`
     S        <- s S + c                           the sum of all alpha_k
 
-label_sum = sum_k alpha_k l_k + centre, where the centre is 0 unless an intercept is free.
+label_sum = sum_k alpha_k l_k + centre, where the centre is 0 unless the intercept is free.
 
-alpha_k = scale * beta_k is the dual variable of sample k. The slack term of a sample has the weight
-Delta_k alpha_k, so it is never stored: it adds D_k alpha_k to a.y_k, with D_k = Delta_k^2.
+alpha_k = scale * beta_k is the dual variable of sample k. The slack feature of a sample has the weight
+Delta_k alpha_k. It is never stored: it adds D_k alpha_k to a.y_k, with D_k = Delta_k^2.
 """
 
 from libc.math cimport sqrt
@@ -27,9 +27,9 @@ cdef class WeightVector:
     Parameters
     ----------
     n_features : int
-        Of the rows. Over those of a kernel, v holds the products with all samples.
+        Number of features of the rows. For rows of a kernel matrix, v holds the products with all samples.
     n_samples : int
-        Length of the dual variables if they are kept, else 0.
+        Number of dual variables, or 0 if they are not kept.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_samples=0):
@@ -42,29 +42,29 @@ cdef class WeightVector:
         return _restore, (np.asarray(self.v), beta, self.state, self.unscaled_centre)
 
     def __getstate__(self):
-        # For formats that do not call `__reduce__`: without its arrays a weight vector is invalid.
+        # Formats that do not call `__reduce__` would drop the arrays, which leaves an invalid weight vector.
         raise TypeError(
             "A WeightVector, part of a classifier between two calls of partial_fit, can be pickled and not "
             "written otherwise. margins.persistence.dump leaves it out."
         )
 
     def copy(self) -> WeightVector:
-        """An equal weight vector that shares no array with this one."""
+        """Return an equal weight vector that shares no array with this one."""
         beta = None if self.beta is None else np.array(self.beta)
         return _restore(np.array(self.v), beta, self.state, self.unscaled_centre)
 
     def without_dual(self) -> WeightVector:
-        """A copy that keeps no dual variables, for samples of which each is accessed once."""
+        """Return a copy without dual variables, for samples that are each accessed once."""
         return _restore(np.array(self.v), None, self.state, self.unscaled_centre)
 
     def over(self, BinaryData data not None) -> WeightVector:
-        """A new weight vector with the same dual variables, for these samples as rows of another matrix."""
+        """Return a new weight vector with the same dual variables, over the same samples in another matrix."""
         result = _restore(np.zeros(data.rows.n_features), np.array(self.beta), self.state, self.unscaled_centre)
         result.recompute_sum(data)
         return result
 
     def clear(self) -> None:
-        """Make it 0, and reset the update counter t; `n_updates` stays."""
+        """Set a to 0 and reset the update counter t; `n_updates` stays."""
         cdef State start
         self.v[:] = 0
         if self.beta is not None:
@@ -76,14 +76,14 @@ cdef class WeightVector:
 
     def assign(self, BinaryData data not None, const double[::1] dual not None,
                const double[::1] combination=None) -> None:
-        """Set the dual variables, and a to their sum: one update of all samples at once.
+        """Set the dual variables, and a to their sum, as one update by all samples.
 
         Parameters
         ----------
         dual : ndarray of float64, shape (m,)
             alpha >= 0.
         combination : ndarray of float64, shape (n_features,) or, with an augmentation, one more, optional
-            sum_k alpha_k y_k, if it is known. Not over the rows of a kernel.
+            sum_k alpha_k y_k, if it is known. Not allowed over the rows of a kernel matrix.
         """
         cdef Py_ssize_t d = self.v.shape[0]
         self.beta[:] = dual
@@ -99,10 +99,10 @@ cdef class WeightVector:
         self.recompute(data)
 
     def recentre(self, BinaryData data not None, const double[::1] dual not None, double shift=0.0) -> None:
-        """Set the dual variables and a bias, by default the present one: what they do not explain is its centre.
+        """Set the dual variables, and a centre that keeps the bias, or moves it by `shift`.
 
-        An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` and the losses. So where the
-        bias is to be free, it is penalised from where it is: the proximal point method.
+        An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` plus the losses. So to free the
+        bias, it is penalised relative to its present value: the proximal point method.
 
         Parameters
         ----------
@@ -118,9 +118,9 @@ cdef class WeightVector:
         self.recompute(data)
 
     def recompute_sum(self, BinaryData data not None) -> None:
-        """Recompute a = sum_k alpha_k y_k, without the rounding errors of the updates that led to it.
+        """Recompute a = sum_k alpha_k y_k, without the rounding errors of the updates so far.
 
-        Over the rows of a kernel this needs those of all samples whose dual variable is not 0.
+        Over a kernel, this needs the rows of all samples with a non-zero dual variable.
         """
         cdef Py_ssize_t k, begin, end
         cdef double c, label_sum = self.unscaled_centre
@@ -137,15 +137,15 @@ cdef class WeightVector:
         self.recompute(data)
 
     def for_new_samples(self, Py_ssize_t n_samples) -> WeightVector:
-        """The same weight vector for other samples, whose dual variables are 0.
+        """Return the same weight vector for other samples, whose dual variables are 0.
 
-        It shares the array of weights with this one, which must not be used afterwards.
+        It shares the array of weights with this vector, which must not be used afterwards.
         """
         beta = None if self.beta is None else np.zeros(n_samples)
         return _restore(np.asarray(self.v), beta, self.state, self.unscaled_centre)
 
     def check_fit(self, BinaryData data not None) -> None:
-        """Raise ValueError unless the numbers of features and of dual variables fit these samples."""
+        """Raise ValueError unless the numbers of features and dual variables match these samples."""
         if self.v.shape[0] != data.rows.n_features or (
             self.beta is not None and self.beta.shape[0] != data.labels.shape[0]
         ):
@@ -162,27 +162,27 @@ cdef class WeightVector:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        """The weights of the features, an ndarray of float64 of shape (n_features,)."""
         return self.state.scale * np.asarray(self.v)
 
     @property
     def label_sum(self) -> float:
-        """sum_k alpha_k l_k, and the centre: the bias is rho^2 times it."""
+        """sum_k alpha_k l_k plus the centre; the bias is rho^2 times this."""
         return self.state.scale * self.state.label_sum
 
     @property
     def centre(self) -> float:
-        """What of `label_sum` the dual variables do not explain; 0 unless the intercept is free."""
+        """The part of `label_sum` that the dual variables do not explain; 0 unless the intercept is free."""
         return self.state.scale * self.unscaled_centre
 
     @property
     def dual(self) -> NDArray[np.float64] | None:
-        """The dual variables alpha, shape (m,), or None where they are not kept."""
+        """The dual variables alpha, shape (m,), or None if they are not kept."""
         return None if self.beta is None else self.state.scale * np.asarray(self.beta)
 
     @property
     def sqnorm(self) -> float:
-        """|a|^2 over features, bias and slack terms."""
+        """|a|^2, including bias and slack terms."""
         return self.state.sqnorm
 
     @property
@@ -192,16 +192,16 @@ cdef class WeightVector:
 
     @property
     def t(self) -> float:
-        """Updates since the last restart, multiplicities counted."""
+        """The number of updates since the last restart, counting multiplicities."""
         return self.state.t
 
     @property
     def n_updates(self) -> int:
-        """Updates since the start, multiplicities counted."""
+        """The number of updates since the start, counting multiplicities."""
         return int(self.state.n_updates)
 
     def rescale(self, double factor) -> None:
-        """Multiply a, and every dual variable with it, by `factor` > 0."""
+        """Multiply a and every dual variable by `factor` > 0."""
         cdef Py_ssize_t j
         for j in range(self.v.shape[0]):
             self.v[j] *= factor
@@ -214,7 +214,7 @@ cdef class WeightVector:
         self.state.dual_sum *= factor
 
     def recompute(self, BinaryData data not None) -> None:
-        """Recompute |a|^2 (and S, where the dual variables are kept): their recursions accumulate rounding."""
+        """Recompute |a|^2, and S if dual variables are kept, because their recursions accumulate rounding."""
         cdef double total = _ordinary_sqnorm(data, self), dual_sum = 0, sqscale
         cdef Py_ssize_t j
         with nogil:
@@ -227,7 +227,7 @@ cdef class WeightVector:
             self.state.sqnorm = max(sqscale * total, 0)
 
     def ordinary_sqnorm(self, BinaryData data not None) -> float:
-        """|a|^2 over features, and over a bias that is penalised, without the slack terms."""
+        """Return |a|^2 over features and a penalised bias, without the slack terms."""
         cdef double total
         if data.has_free_intercept:
             total = _sqnorm_of_features(data, self)
@@ -236,7 +236,7 @@ cdef class WeightVector:
         return self.state.scale * self.state.scale * max(total, 0)
 
     def products(self, BinaryData data not None) -> NDArray[np.float64]:
-        """Every a.y_k without its slack term: ndarray of float64, shape (m,)."""
+        """Return every a.y_k without its slack term, as an ndarray of float64 of shape (m,)."""
         result = np.empty(len(data))
         for begin, end in data.rows.parts():
             share_rows(data.rows, lambda begin, end: self._set_products(data, begin, end, result), begin, end)
@@ -251,7 +251,7 @@ cdef class WeightVector:
 
 def _restore(v, beta, State state, double centre=0.0):
     cdef WeightVector a = WeightVector.__new__(WeightVector)
-    # Copied where read-only: a pickle may be memory-mapped.
+    # Read-only arrays are copied: a pickle may be memory-mapped.
     a.v = np.require(v, requirements="W")
     a.beta = None if beta is None else np.require(beta, requirements="W")
     a.state, a.unscaled_centre = state, centre
@@ -259,12 +259,12 @@ def _restore(v, beta, State state, double centre=0.0):
 
 
 cdef double _ordinary_sqnorm(BinaryData data, WeightVector a) noexcept nogil:
-    """|v|^2 over features and bias, unscaled."""
+    """Return |v|^2 over features and bias, unscaled."""
     return data.sqrho * a.state.label_sum * a.state.label_sum + _sqnorm_of_features(data, a)
 
 
 cdef double _sqnorm_of_features(BinaryData data, WeightVector a) noexcept nogil:
-    """|v|^2 over features; over a kernel's rows sum_k beta_k y_k.v."""
+    """Return |v|^2 over features; over the rows of a kernel, sum_k beta_k y_k.v."""
     cdef double total = 0
     cdef Py_ssize_t j
     if data.rows.is_kernel:
@@ -276,7 +276,7 @@ cdef double _sqnorm_of_features(BinaryData data, WeightVector a) noexcept nogil:
 
 
 cdef void normalise(WeightVector a) noexcept nogil:
-    """Make scale 1."""
+    """Set scale to 1."""
     cdef Py_ssize_t j
     cdef double scale = a.state.scale
     for j in range(a.v.shape[0]):
@@ -290,7 +290,7 @@ cdef void normalise(WeightVector a) noexcept nogil:
 
 
 cdef void apply_decay(WeightVector a, double factor) noexcept nogil:
-    """a <- factor * a, after a sample without an update."""
+    """Apply a <- factor * a, after a sample without an update."""
     a.state.scale *= factor
     a.state.sqnorm *= factor * factor
     a.state.dual_sum *= factor

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Rules that are functions: each is defined in the module of its kind."""
+"""Rules made from functions; each class is defined in the module of its kind."""
 
 from margins.rules.c_functions cimport (
     NativeCondition, NativeShrink, NativeUpdate, coefficient_t, coefficient_with_t, factor_t, factor_with_t,

@@ -1,9 +1,9 @@
-"""Rules that are functions: any C function at native speed, or Python's for trying ideas."""
+"""Rules made from functions: C functions, at native speed, or Python functions, for trying ideas."""
 
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-# Compiled modules look up the classes here, and pickles of decorated functions `_named`.
+# Compiled modules look up these classes here; pickles of decorated functions look up `_named`.
 from margins.rules.c_functions import Native, NativeCondition, NativeShrink, NativeUpdate  # noqa: F401
 from margins.rules.functions import needs_of
 from margins.rules.python_functions import (  # noqa: F401
@@ -31,56 +31,57 @@ def Python(function: _Function, kind: Literal["shrink"], compile: _Compile = Non
 @overload
 def Python(function: _Function, kind: Literal["update"], compile: _Compile = None) -> PythonUpdate: ...
 def Python(function: _Function, kind: str = "condition", compile: _Compile = None) -> Any:
-    """A condition, an update or a shrink that is a Python function, for trying ideas.
+    """Make a rule from a Python function, for trying ideas: a condition, an update or a shrink.
 
-    The names of its parameters say what it is called with; each is a float. Every update, and nothing
-    else, takes the GIL for it, unless it is compiled. `condition`, `update` and `shrink` do the same as
-    decorators, and `Rules` wraps a plain function given in the place of a rule.
+    The names of its parameters say which numbers it is called with; each is a float. Every update needs
+    the GIL for the call, unless the function is compiled. The decorators `condition`, `update` and
+    `shrink` do the same, and `Rules` wraps a plain function that is passed as a rule.
 
     Parameters
     ----------
     function : callable
         A condition returns the threshold: a sample is misclassified if ``product <= threshold``. An
         update returns how much of the sample is added, within the bounds of its dual variable. A shrink
-        returns the factor by which the weight vector is multiplied before that. Parameters, in any
-        order, of all three kinds:
+        returns the factor that multiplies the weight vector before that. All three kinds may have, in
+        any order, the parameters
 
-        - ``sqnorm``: the squared length of the weight vector, bias and slacks included;
-        - ``t``: the number of updates, multiplicities counted;
-        - ``n_updates``: all updates, unlearning included;
+        - ``sqnorm``: the squared length of the weight vector, including bias and slacks;
+        - ``t``: the number of updates, counting multiplicities;
+        - ``n_updates``: the number of all updates, including unlearning;
         - ``dual_sum``: the sum of the dual variables. ``sqrt(sqnorm) / dual_sum`` bounds the maximum
           margin from above;
 
-        of conditions and updates:
+        conditions and updates also
 
         - ``label``: -1 or 1;
 
-        of updates:
+        and updates also
 
-        - ``product``: the signed score, ``label * (w.x + b)``, slack included;
-        - ``threshold``: what the condition has returned, so that it need not be computed again;
-        - ``sample_sqnorm``: the squared length of the sample, bias feature and slack included;
-        - ``dual``, ``upper``: its dual variable, and the most that may become (inf: unbounded);
-        - ``factor``: what the shrink of the same rules returns;
-        - ``index``: of the sample, among those of positive weight;
-        - ``weight``: its weight, where that multiplies updates, else 1.
+        - ``product``: the signed score, ``label * (w.x + b)``, including the slack;
+        - ``threshold``: the value that the condition returned, to save computing it again;
+        - ``sample_sqnorm``: the squared length of the sample, including bias feature and slack;
+        - ``dual``, ``upper``: the sample's dual variable, and its upper bound (inf: unbounded);
+        - ``factor``: the value that the shrink of the same rules returns;
+        - ``index``: the number of the sample among the samples of positive weight;
+        - ``weight``: the weight of the sample if weights multiply updates, otherwise 1.
 
-        A parameter of another name keeps its default, and must have one.
+        A parameter with any other name must have a default, which it keeps.
     kind : "condition", "update" or "shrink"
     compile : "numba", optional
-        Compile it, by numba's ``cfunc``: it then runs without the GIL. A division by 0 gives inf or NaN.
+        Compile the function with numba's ``cfunc``, so that it runs without the GIL. A division by 0
+        then gives inf or NaN.
 
     Returns
     -------
     Condition, Update or Shrink
-        To be called as the function is.
+        A rule that can also be called like the function.
 
     Raises
     ------
     TypeError
         If `function` is not a function.
     ValueError
-        If a parameter has a name that is not known for this kind, or numba cannot compile the function.
+        If a parameter has a name that this kind does not have, or numba cannot compile the function.
     ImportError
         If `compile` is "numba" and numba is not installed.
 
@@ -107,7 +108,7 @@ def condition(
     function: None = None, *, compile: _Compile = None
 ) -> Callable[[_Function], PythonCondition]: ...
 def condition(function: _Function | None = None, *, compile: _Compile = None) -> Any:
-    """Make a Python function a condition; a decorator, see `Python`.
+    """Turn a Python function into a condition; a decorator, see `Python`.
 
     Parameters
     ----------
@@ -137,13 +138,13 @@ def update(
     function: None = None, *, compile: _Compile = None
 ) -> Callable[[_Function], PythonUpdate]: ...
 def update(function: _Function | None = None, *, compile: _Compile = None) -> Any:
-    """Make a Python function an update; a decorator, see `Python`.
+    """Turn a Python function into an update; a decorator, see `Python`.
 
     Parameters
     ----------
     function : callable
-        Returns how much of a misclassified sample is added; not 0, and finite. Parameters: those of a
-        condition, ``product``, ``threshold``, ``sample_sqnorm``, ``dual``, ``upper``, ``factor``,
+        Returns how much of a misclassified sample is added; finite and not 0. Parameters: as for a
+        condition, and ``product``, ``threshold``, ``sample_sqnorm``, ``dual``, ``upper``, ``factor``,
         ``index``, ``weight``.
     compile : "numba", optional
 
@@ -169,13 +170,13 @@ def shrink(
     function: None = None, *, compile: _Compile = None
 ) -> Callable[[_Function], PythonShrink]: ...
 def shrink(function: _Function | None = None, *, compile: _Compile = None) -> Any:
-    """Make a Python function a shrink; a decorator, see `Python`.
+    """Turn a Python function into a shrink; a decorator, see `Python`.
 
     Parameters
     ----------
     function : callable
-        Returns a factor in (0, 1]. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``. Where an
-        update has a multiplicity, only ``t`` advances within it.
+        Returns a factor in (0, 1]. Parameters: ``sqnorm``, ``t``, ``n_updates``, ``dual_sum``. Within an
+        update with a multiplicity, only ``t`` advances.
     compile : "numba", optional
 
     Returns

@@ -11,8 +11,8 @@ cdef class LongestSurvivor(Averaging):
 
 cdef class Pocket(LongestSurvivor):
     cdef double theta
-    cdef double most_right      # total weight of the samples that the one in the pocket classifies correctly
-    cdef bint is_perfect        # they are all samples
+    cdef double most_right      # total weight of the samples that the hypothesis in the pocket classifies correctly
+    cdef bint is_perfect        # it classifies all samples correctly
 
 
 cdef class Average(Averaging):

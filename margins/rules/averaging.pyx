@@ -1,9 +1,9 @@
-"""Averaging: how the hypotheses of a run are combined or selected.
+"""Averagings, which combine or select the hypotheses of a run.
 
-Every update ends one hypothesis and begins the next; the first is the weight vector before any update.
-The vote of a hypothesis is the number of samples that were classified correctly while it was current, or
-their total weight where weights multiply updates. The state of an averaging is all that its model needs,
-so it may be pickled between two chunks of a stream.
+Every update ends one hypothesis and starts the next; the first is the weight vector before any update. The vote
+of a hypothesis is the number of samples that were classified correctly while it was current, or their total
+weight if weights multiply updates. The state of an averaging is all that its model needs, so it can be pickled
+between two chunks of a stream.
 
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
 """
@@ -28,7 +28,7 @@ cdef void _copy(WeightVector source, WeightVector target) noexcept nogil:
 
 
 cdef class LongestSurvivor(Averaging):
-    """The hypothesis with the largest vote; of equals, the first one.
+    """The hypothesis with the largest vote; the first one if several are equal.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ cdef class LongestSurvivor(Averaging):
         return result
 
     cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
-        """True if the current hypothesis is better than the one kept; its vote is then recorded."""
+        """Return True if the current hypothesis is better than the one kept, and then record its vote."""
         if self.n_right > self.longest:
             self.longest = self.n_right
             return True
@@ -87,10 +87,10 @@ cdef class LongestSurvivor(Averaging):
 cdef class Pocket(LongestSurvivor):
     """The pocket with ratchet: a longer survivor is kept only if it also classifies more samples correctly.
 
-    When the run of the current hypothesis exceeds the run of the one in the pocket, it is tried on all
-    samples. It replaces the one in the pocket if it classifies more of them correctly, and its run, as
-    long as it is then, becomes the one to exceed. A stream keeps no samples to count over: there it
-    works as `LongestSurvivor`, the pocket without ratchet.
+    When the run of the current hypothesis becomes longer than the run of the hypothesis in the pocket, it is
+    tried on all samples. If it classifies more of them correctly, it replaces the hypothesis in the pocket, and
+    its run so far becomes the run to exceed. A stream keeps no samples to count over, so there it works as
+    `LongestSurvivor`, the pocket without ratchet.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ cdef class Pocket(LongestSurvivor):
             has_wrong = has_wrong or not is_right
         if not n_right > self.most_right:
             return False
-        # It was tried as soon as its vote was larger by one sample, and not again since then. Which sample
-        # that was is not known: with weights its vote is the one at its end.
+        # The hypothesis was tried when its vote became larger by one sample, and not again since then. We do
+        # not know at which sample; with weights we use its vote at the end.
         self.longest = self.longest + 1 if data.weight is None else self.n_right
         self.most_right, self.is_perfect = n_right, not has_wrong
         return True
@@ -153,15 +153,15 @@ cdef class Pocket(LongestSurvivor):
 cdef class Average(Averaging):
     """The mean of all hypotheses, weighted by their votes or by the numbers of samples processed.
 
-    With B the sum of the weights so far, the weighted sum of the hypotheses is ``B a - lag``, which takes
-    one more addition of a sample per update. Updates must not shrink.
+    With B the sum of the weights so far, the weighted sum of the hypotheses is ``B a - lag``. It takes one
+    more addition of a sample per update. Updates must not shrink the weight vector.
 
     Parameters
     ----------
     start : WeightVector
         The hypothesis before the first update.
     weighting : {"votes", "accesses"}
-        "accesses": by all samples processed while a hypothesis was current.
+        "accesses": the number of all samples processed while a hypothesis was current.
 
     Source: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.
 
@@ -189,7 +189,7 @@ cdef class Average(Averaging):
         self.lag.clear()
 
     def __reduce__(self):
-        # The state has the only copy of its vector.
+        # The state has the only copy of the vector.
         state = self.lag, self.total, self.n_right, self.n_accesses
         return type(self), (WeightVector(1), self.weighting), state
 
@@ -234,21 +234,21 @@ cdef class Average(Averaging):
 
 
 cdef class SuffixAverage(Averaging):
-    """The mean of late hypotheses: those that are current at every n-th sample, after the first samples.
+    """The mean of late hypotheses: after the first samples, the current hypothesis at every n-th sample.
 
-    The last hypothesis overfits the last samples, and early ones fit none. The mean of a few late ones is
-    nearly as good as that of all, and takes one addition of a weight vector each instead of one more
-    addition of a sample per update; updates may shrink. The dual variables are not averaged: they are
-    those of the last hypothesis.
+    The last hypothesis overfits the last samples, and early hypotheses fit none. The mean of a few late
+    hypotheses is nearly as good as the mean of all. It takes one addition of a weight vector for each of them,
+    instead of one more addition of a sample per update, and updates may shrink. The dual variables are not
+    averaged: they belong to the last hypothesis.
 
     Parameters
     ----------
     start : WeightVector
         The hypothesis before the first update.
     begin : float
-        The number of samples processed before the first hypothesis is taken.
+        Number of samples processed before the first hypothesis is taken.
     every : float
-        The number of samples from one hypothesis that is taken to the next; at least 1.
+        Number of samples between two hypotheses that are taken; at least 1.
 
     Source: Rakhlin, Shamir & Sridharan (2012), Making gradient descent optimal for strongly convex
     stochastic optimization: suffix averaging.
@@ -282,7 +282,7 @@ cdef class SuffixAverage(Averaging):
         self.total, self.n_past_accesses, self.n_taken, self.n_right, self.n_accesses = state
 
     cdef double _due(self) noexcept nogil:
-        """The number of times that the current hypothesis is to be added."""
+        """Return the number of times that the current hypothesis must be added."""
         cdef double past = self.n_past_accesses + self.n_accesses - self.begin
         return floor(past / self.every) - self.n_taken if past > 0 else 0
 
@@ -323,7 +323,7 @@ cdef class MistakeHistory(Averaging):
     mistakes : ndarray of int32, shape (n_mistakes,)
         The samples that were added, in order.
     votes : ndarray of float64, shape (n_mistakes + 1,)
-        The votes of all hypotheses, from the one before the first update to the current one.
+        The votes of all hypotheses, from before the first update to the current one.
 
     Source: Freund & Schapire (1999), the voted perceptron.
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Rules that are C functions."""
+"""Rules made from C functions."""
 
 from margins.rules._base cimport Condition, Shrink, Update
 

@@ -1,15 +1,15 @@
-"""Rules that are C functions, called by their pointers at the speed of the built-in rules.
+"""Rules made from C functions, which are called through pointers at the speed of the built-in rules.
 
 A function takes doubles in a fixed order, and its signature says which rule it is:
 
     condition   threshold(|a|^2, t, S, label)             the sample is misclassified iff p <= it
-    shrink      factor(|a|^2, t, S)                       by what a shrinks before the next addition
+    shrink      factor(|a|^2, t, S)                       the factor of a before the next addition
     update      coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t)
                 coefficient(p, |y_k|^2, alpha_k, upper_k, |a|^2, t, S, label, threshold)
                                                           how much of y_k is added
 
-where p = a.y_k, t is the number of updates, and S the sum of the dual variables alpha. One more argument,
-``void *``, is the user data of its LowLevelCallable.
+where p = a.y_k, t is the number of updates, and S the sum of the dual variables alpha. An additional
+argument ``void *`` receives the user data of the LowLevelCallable.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
@@ -19,23 +19,23 @@ from margins.rules._coefficients cimport add_within_bounds
 
 
 def Native(function):
-    """A condition, an update or a shrink that is a C function.
+    """Make a rule from a C function: a condition, an update or a shrink.
 
     Parameters
     ----------
     function : scipy.LowLevelCallable
-        Of a Cython, ctypes, cffi or numba (``cfunc(...).ctypes``) function; its signature, doubles
-        only, says which rule it is:
+        A Cython, ctypes, cffi or numba (``cfunc(...).ctypes``) function. Its signature, doubles only, says
+        which rule it is:
 
-        - 4, a condition: the squared length of the weight vector, the number t of updates, the sum of the
-          dual variables, the label, -1 or 1; it returns the threshold;
-        - 3, a shrink: the first three of these; it returns the factor;
-        - 6 or 9, an update: the product a.y_k, the squared length of the sample, its dual variable and
-          the upper bound of that, the squared length of the weight vector, t and, if there are 9, the
-          sum of the dual variables, the label, the threshold; it returns how much of y_k is added.
+        - 4 doubles, a condition: the squared length of the weight vector, the number t of updates, the sum of
+          the dual variables, the label, -1 or 1; it returns the threshold;
+        - 3 doubles, a shrink: the first three of these; it returns the factor;
+        - 6 or 9 doubles, an update: the product a.y_k, the squared length of the sample, its dual variable and
+          the upper bound of this, the squared length of the weight vector, t and, if there are 9, the sum of the
+          dual variables, the label, the threshold; it returns how much of y_k is added.
 
-        One more argument, ``void *``, is the user data of the LowLevelCallable. The function must not
-        need the GIL.
+        An additional argument ``void *`` receives the user data of the LowLevelCallable. The function must
+        not need the GIL.
 
     Returns
     -------
@@ -44,9 +44,9 @@ def Native(function):
     Raises
     ------
     TypeError
-        If it is no LowLevelCallable.
+        If `function` is not a LowLevelCallable.
     ValueError
-        If its signature is none of the three.
+        If its signature is not one of these.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def Native(function):
     >>> Native(LowLevelCallable(threshold))
     Native('double (double, double, double, double)')
     """
-    from scipy import LowLevelCallable  # where it is used
+    from scipy import LowLevelCallable  # only here is it used
 
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"Native must be given a scipy.LowLevelCallable. Got {function!r}.")
@@ -76,7 +76,7 @@ def Native(function):
 
 
 def _arguments(signature):
-    """The argument types of a C signature, without names and spaces: list of str."""
+    """Return the argument types of a C signature, without names and spaces, as a list of str."""
     result, _, arguments = signature.partition("(")
     types = []
     if result.strip() == "double":
@@ -87,7 +87,7 @@ def _arguments(signature):
 
 
 cdef void* _pointer(function, void** user_data) except NULL:
-    """The C function of a LowLevelCallable, and its user data."""
+    """Return the C function of a LowLevelCallable, and set its user data."""
     capsule = tuple.__getitem__(function, 0)
     user_data[0] = PyCapsule_GetContext(capsule)
     return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
@@ -99,7 +99,7 @@ cdef bint _takes_data(function):
 
 
 cdef class NativeCondition(Condition):
-    """A condition that is a C function; see `Native`."""
+    """A condition made from a C function; see `Native`."""
 
     def __init__(self, function):
         cdef void* pointer = _pointer(function, &self.user_data)
@@ -127,7 +127,7 @@ cdef class NativeCondition(Condition):
 
 
 cdef class NativeShrink(Shrink):
-    """A shrink that is a C function; see `Native`."""
+    """A shrink made from a C function; see `Native`."""
 
     def __init__(self, function):
         cdef void* pointer = _pointer(function, &self.user_data)
@@ -147,7 +147,7 @@ cdef class NativeShrink(Shrink):
 
 
 cdef class NativeUpdate(Update):
-    """An update that is a C function; see `Native`."""
+    """An update made from a C function; see `Native`."""
 
     def __init__(self, function):
         cdef void* pointer = _pointer(function, &self.user_data)

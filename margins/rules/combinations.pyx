@@ -1,23 +1,23 @@
-"""Updates that determine both the coefficient of the sample and the factor of the weight vector.
+"""Updates that choose both the coefficient of the sample and the factor of the weight vector.
 
-Each is one single update, ``a <- s a + c y_k`` with s, c >= 0, so that every dual variable stays
-non-negative; the shrink of their rules is not applied.
+Each is a single update, ``a <- s a + c y_k`` with s, c >= 0, so every dual variable stays non-negative. The
+shrink of the rules is not applied.
 """
 
 from libc.math cimport INFINITY, pow, sqrt
 from margins._limits cimport MIN_SQNORM
 from margins.rules._base cimport Rules, State, Step, Update, Sample
 
-# A difference of terms that is smaller than this share of them is a rounding error.
+# A difference smaller than this share of its terms is a rounding error.
 cdef double ROUNDING = 8.9e-16
-# Maximum of |a|^2 |y|^2: the margin of a longer weight vector is below rounding.
+# Maximum of |a|^2 |y|^2: the margin of a longer weight vector would be below rounding.
 cdef double MAX_SQLENGTH = 1e30
 
 
 cdef class NormalisedStep(Update):
     """Add ``eta * t**-exponent`` of the sample to a unit vector, and normalise the sum.
 
-    The weight vector keeps length 1. It starts as the first sample, normalised.
+    The weight vector keeps length 1. It starts as the normalised first sample.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ cdef class NormalisedStep(Update):
 
 
 cdef class RelaxedMargin(Update):
-    """Go to the shortest a' with ``a'.y >= 1`` and ``a'.a >= |a|**2``, which represents past samples.
+    """Go to the shortest a' with ``a'.y >= 1`` and ``a'.a >= |a|**2``; the second stands for past samples.
 
-    Either both constraints hold with equality, or ``y / |y|**2`` satisfies both. So S = |a|**2
-    throughout, and ``1 / |a|`` bounds the maximum margin from above. If no hyperplane separates the
-    samples, |a| grows without bound: the update restarts from y when |a| |y| exceeds 1e15, or when S and
-    |a|**2 differ by more than a factor of 2.
+    Either both constraints hold with equality, or ``y / |y|**2`` satisfies both. So S = |a|**2 throughout, and
+    ``1 / |a|`` bounds the maximum margin from above. If no hyperplane separates the samples, |a| grows without
+    bound. The update then restarts from y when |a| |y| exceeds 1e15, or when S and |a|**2 differ by more than a
+    factor of 2.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
 
@@ -111,9 +111,9 @@ cdef class RelaxedMargin(Update):
 cdef class Shifting(Update):
     """Add the sample with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
 
-    The weight vector is a convex combination of samples, in which the weight of the sample of the j-th
-    update is about proportional to ``j**(lam - 1)``. lam = 1: the mean of the samples. Where the weight of
-    a sample multiplies updates, it multiplies what is added.
+    The weight vector is a convex combination of samples, in which the sample of the j-th update has a weight
+    roughly proportional to ``j**(lam - 1)``. lam = 1 gives the mean of the samples. If sample weights multiply
+    updates, they multiply what is added.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
 
@@ -147,8 +147,7 @@ cdef class Shifting(Update):
 cdef class BallStep(Update):
     """Add the sample or, if its product is positive, the point of its ball with the smallest product.
 
-    That point is ``y - radius a / |a|``. Where the weight of a sample multiplies updates, it multiplies what
-    is added.
+    This point is ``y - radius a / |a|``. If sample weights multiply updates, they multiply what is added.
 
     Source: Shalev-Shwartz & Singer (2005), the Ballseptron.
 
@@ -174,5 +173,5 @@ cdef class BallStep(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         out.shrink, out.add, out.repetitions = 1, sample.weight, 1
         if sample.product > 0:
-            # A radius below the maximum margin never exceeds |a|; for others, dual variables stay >= 0.
+            # A radius below the maximum margin never exceeds |a|; with a larger one, max keeps dual variables >= 0.
             out.shrink = max(1 - sample.weight * self.radius / sqrt(state.sqnorm), 0)

@@ -7,7 +7,7 @@ from margins.rules._base cimport Condition, Shrink, State, Thresholds, Sample
 cdef class FixedThreshold(Condition):
     """Require a fixed functional margin: ``p <= b``.
 
-    The margin of the solution exceeds ``b / (R**2 + 2 b)`` of the maximum, which is less than one half.
+    The solution's margin exceeds the share ``b / (R**2 + 2 b)`` of the maximum, which is less than one half.
 
     Source: the classical perceptron with margin; Panagiotakopoulos & Tsampouka (2010), equation (11)
     without unlearning.
@@ -67,7 +67,7 @@ cdef class UnevenThreshold(Condition):
     """Require a different functional margin for each label: ``p <= negative`` or ``p <= positive``.
 
     A score ``w.x - theta`` instead of ``w.x`` has the same effect: it adds theta to the threshold of
-    positive samples, and subtracts it from that of negative ones.
+    positive samples, and subtracts theta from the threshold of negative samples.
 
     Source: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002), the perceptron with uneven margins;
     Khardon & Wachman (2007), Figure 2, for the threshold.
@@ -118,7 +118,7 @@ cdef class ShrunkThreshold(Condition):
     See Also
     --------
     FixedThreshold : The threshold without a shrink.
-    ConstantShrink, VariableShrink : The shrinks of its algorithms.
+    ConstantShrink, VariableShrink : The shrinks of the same algorithms.
 
     Examples
     --------
@@ -151,7 +151,7 @@ cdef class ShrunkThreshold(Condition):
 cdef class FixedMargin(Condition):
     """Require a fixed directional margin beta: ``p <= beta |a|``.
 
-    Convergence requires that beta is below the maximum margin.
+    The algorithm converges only if beta is below the maximum margin.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (7); the Margin Perceptron(gamma) of the
     lecture on linear separators with beta = (1 - eps) gamma.
@@ -189,14 +189,14 @@ cdef class FixedMargin(Condition):
 cdef class DynamicMargin(Condition):
     """Require a fixed fraction of the upper bound of the margin: ``p <= (1 - eps) |a|**2 / t``.
 
-    After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without
-    misclassified samples has at least ``1 - eps`` of it.
+    After t updates ``|a| / t`` bounds the maximum margin from above, so a solution without misclassified
+    samples reaches at least the share ``1 - eps`` of it.
 
     Source: Panagiotakopoulos & Tsampouka (2011), condition (8); the root of their multiple update.
 
     See Also
     --------
-    FixedMargin : A given margin.
+    FixedMargin : A fixed margin.
 
     Examples
     --------
@@ -215,7 +215,7 @@ cdef class DynamicMargin(Condition):
 
     cdef double threshold(self, const State* state) noexcept nogil:
         if state.t == 0:
-            return 0  # no bound before the first update, which is that of the perceptron
+            return 0  # no bound before the first update, which is a perceptron update
         return (1 - self.eps) * state.sqnorm / state.t
 
     cdef double repetitions(self, const State* state, const Sample* sample) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Rules of dual coordinate ascent: one dual variable at a time is set to its best value.
+"""Rules of dual coordinate ascent, which sets one dual variable at a time to its best value.
 
 The problem: maximise S - |a|^2 / 2 over 0 <= alpha_k <= U_k, with a = sum_k alpha_k y_k. Its derivative
 with respect to alpha_k is 1 - a.y_k, so alpha_k must increase if a.y_k < 1 and decrease if a.y_k > 1.
@@ -9,8 +9,8 @@ from libc.math cimport fabs
 from margins.rules._base cimport Condition, Rules, Sample, State, Step, Thresholds, Update
 
 
-# Bound of what one sample adds to a product. An optimum does not reach it; if there is none, because no
-# hyperplane separates the samples or their matrix is not positive semi-definite, numbers stay finite.
+# Bound on what one sample adds to a product. No optimum reaches it. If there is no optimum, because no
+# hyperplane separates the samples or their matrix is not positive semidefinite, it keeps numbers finite.
 cdef double MAX_PRODUCT = 1e100
 # A step of at most this share of the dual variable is a rounding error.
 cdef double ROUNDING = 4e-16
@@ -22,7 +22,7 @@ cdef class UnitMargin(Condition):
     Parameters
     ----------
     tolerance : float in (0, 1), default=1e-12
-        Products within this of 1 cause no update: double arithmetic does not bring them closer.
+        Products this close to 1 cause no update: double arithmetic does not bring them closer.
 
     Source: the optimality conditions of the support vector machine; Hsieh et al. (2008), section 2.
 
@@ -64,9 +64,9 @@ cdef class CoordinateStep(Update):
     Parameters
     ----------
     eta : float in [0, inf), default=0
-        The step of every sample; 0: ``1 / N_k``.
+        Step of every sample; 0: ``1 / N_k``.
 
-    Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithm 1; with eta Friess, Cristianini &
+    Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithm 1; with eta: Friess, Cristianini &
     Campbell (1998), the kernel adatron.
 
     See Also

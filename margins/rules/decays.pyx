@@ -1,4 +1,4 @@
-"""Decays: shrinks at every sample, with or without an update."""
+"""Decays: shrinks that apply at every sample, with or without an update."""
 
 from margins.rules._base cimport Shrink, State
 
@@ -6,12 +6,12 @@ from margins.rules._base cimport Shrink, State
 cdef class ConstantDecay(Shrink):
     """Shrink by the same factor, ``1 - lam``, at every sample.
 
-    Source: Kivinen, Smola & Williamson (2004), NORMA, with lam for their eta lambda.
+    Source: Kivinen, Smola & Williamson (2004), NORMA; lam is their eta lambda.
 
     See Also
     --------
     HarmonicDecay : A factor that tends to 1.
-    ConstantShrink : A factor of updates only.
+    ConstantShrink : A factor that applies to updates only.
 
     Examples
     --------
@@ -40,7 +40,7 @@ cdef class ConstantDecay(Shrink):
 
 
 cdef class HarmonicDecay(Shrink):
-    """Shrink by ``t / (t + 1)`` at sample t + 1: after t samples each has the weight 1 / t.
+    """Shrink by ``t / (t + 1)`` at sample t + 1, so that after t samples each has the weight 1 / t.
 
     Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos: ``1 - eta_t lam`` with eta_t = 1 / (lam t).
 

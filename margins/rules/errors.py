@@ -1,24 +1,24 @@
-"""What is raised where a rule goes wrong."""
+"""The error for a rule that goes wrong."""
 
 
 class RuleError(ValueError):
-    """A rule has returned a number that no rule may return: NaN, or an infinite one.
+    """A rule has returned a number that no rule may return: NaN or an infinite value.
 
-    A `ValueError`, as for data with NaN: the rule is an input of the fit.
+    It is a `ValueError`, as for data with NaN, because the rule is an input of the fit.
 
     Parameters
     ----------
     rule : str
-        The repr of the rule.
+        `repr` of the rule.
     requirement : str
-        What it must do.
+        What the rule must do.
     got : float
-        What it has returned.
+        What the rule returned.
     sample : int
-        The sample at which it did: of a condition, the one whose update came just before, or with which
-        the pass began.
+        The sample at which this happened. For a condition, it is the sample of the previous update, or
+        the first sample of the pass.
     algorithm : str, optional
-        The name of the algorithm in the registry, or of its class.
+        Name of the algorithm in the registry, or of its class.
 
     Examples
     --------

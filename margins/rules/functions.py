@@ -1,4 +1,4 @@
-"""What a Python function is called with as a rule: the names of its parameters say it."""
+"""The arguments of a Python function that is a rule: its parameter names say what they are."""
 
 import functools
 import importlib
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
 
-# The names that parameters of each kind may have, in the order in which the numbers are stored.
+# The parameter names that each kind allows, in the order in which the numbers are stored.
 NAMES = {
     "condition": (*STATE, "label"),
     "shrink": STATE,
@@ -28,31 +28,30 @@ NAMES = {
     ),
 }
 
-# {function: {kind: numba's cfunc}}: compiling takes longer than many fits.
+# {function: {kind: numba's cfunc}}. A cache, because compiling takes longer than many fits.
 _compiled: WeakKeyDictionary[Callable[..., float], dict[str, Any]] = WeakKeyDictionary()
 
 
 class Needs(NamedTuple):
-    """What a function of a kind is called with."""
+    """The arguments of a rule's function."""
 
-    # positional, keyword: names out of `NAMES`: of the parameters that are passed by position, and by
-    # keyword
+    # positional, keyword: names from `NAMES` of the parameters passed by position and by keyword
     positional: tuple[str, ...]
     keyword: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in the order of the call."""
+        """All names, in the order of the call."""
         return self.positional + self.keyword
 
 
 def needs_of(function: Any, kind: str) -> Needs:
-    """What a function is to be called with, by the names of its parameters.
+    """Return the arguments that a function needs, from the names of its parameters.
 
     Parameters
     ----------
     function : callable
-        Parameters with a default may have any name, and keep the default if it is none of `NAMES`.
+        Parameters with a default may have any name, and keep the default unless the name is in `NAMES`.
     kind : "condition", "update" or "shrink"
 
     Returns
@@ -62,9 +61,9 @@ def needs_of(function: Any, kind: str) -> Needs:
     Raises
     ------
     TypeError
-        If it is no callable, or one whose parameters cannot be read.
+        If it is not callable, or its parameters cannot be read.
     ValueError
-        If a parameter has a name that is not known for this kind; the message lists those that are.
+        If a parameter has a name that this kind does not have; the message lists those it has.
     """
     if kind not in NAMES:
         raise ValueError(f"kind of Python must be one of {', '.join(map(repr, NAMES))}. Got {kind!r}.")
@@ -73,44 +72,49 @@ def needs_of(function: Any, kind: str) -> Needs:
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
-        raise TypeError(f"{name_of(function)} names no parameters, so it cannot be a {kind}.") from None
-    known, positional, keyword = NAMES[kind], [], []
-    keeps_rest = False  # a parameter by position that keeps its default: those behind it go by keyword
-    for one in parameters:
-        variadic = one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-        if variadic or (one.name not in known and one.default is one.empty):
+        raise TypeError(
+            f"{name_of(function)} does not tell its parameters, so it cannot be a {kind}."
+        ) from None
+    allowed, positional, keyword = NAMES[kind], [], []
+    keeps_rest = False  # a positional parameter keeps its default, so later ones are passed by keyword
+    for parameter in parameters:
+        variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if variadic or (parameter.name not in allowed and parameter.default is parameter.empty):
             raise ValueError(
                 f"Parameters of {name_of(function)}, {'an' if kind == 'update' else 'a'} {kind}, must "
-                f"be among {', '.join(known)}, or have a default. Got {str(one).partition(':')[0]}."
+                f"be among {', '.join(allowed)}, or have a default. "
+                f"Got {str(parameter).partition(':')[0]}."
             )
-        if one.name not in known:
+        if parameter.name not in allowed:
             keeps_rest = True
-        elif one.kind is one.KEYWORD_ONLY or (keeps_rest and one.kind is not one.POSITIONAL_ONLY):
-            keyword.append(one.name)
+        elif parameter.kind is parameter.KEYWORD_ONLY or (
+            keeps_rest and parameter.kind is not parameter.POSITIONAL_ONLY
+        ):
+            keyword.append(parameter.name)
         elif keeps_rest:
             raise ValueError(
-                f"Parameter {one.name} of {name_of(function)} must come before those that keep their "
-                "defaults, or be one that is passed by keyword. Got one that is passed by position."
+                f"Parameter {parameter.name} of {name_of(function)} must come before the "
+                "parameters that keep their defaults, or be passed by keyword. Got a positional one."
             )
         else:
-            positional.append(one.name)
+            positional.append(parameter.name)
     return Needs(tuple(positional), tuple(keyword))
 
 
 def name_of(function: Any) -> str:
-    """The name of a function: str."""
+    """Return the name of a function."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def compiled(function: Any, kind: str, needs: Needs) -> Any:
-    """A C function of an array of doubles, in the order of `NAMES`, by numba.
+    """Compile a function with numba, to a C function of an array of doubles in the order of `NAMES`.
 
     Parameters
     ----------
     function : function
-        In the subset of Python that numba compiles without the interpreter.
+        Limited to the part of Python that numba compiles without the interpreter.
     kind : "condition", "update" or "shrink"
     needs : Needs
 
@@ -129,7 +133,8 @@ def compiled(function: Any, kind: str, needs: Needs) -> Any:
         numba = importlib.import_module("numba")
     except ImportError as error:
         raise ImportError(
-            "compile='numba' of rules.Python needs numba, the extra 'numba', which is not installed."
+            "compile='numba' of rules.Python needs numba, which is not installed. "
+            "Install the extra 'numba'."
         ) from error
     by_kind = _compiled.setdefault(function, {})
     if kind not in by_kind:
@@ -138,28 +143,28 @@ def compiled(function: Any, kind: str, needs: Needs) -> Any:
 
 
 def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
-    bound: Any = function
+    target: Any = function
     constants: dict[str, Any] = {}
     if isinstance(function, functools.partial):
-        bound, constants = function.func, function.keywords
+        target, constants = function.func, function.keywords
         if function.args:
             raise ValueError(
                 f"A partial of {name_of(function)} must bind its constants by keyword to be compiled. "
                 f"Got {function.args!r} by position."
             )
-    if not inspect.isfunction(getattr(bound, "py_func", bound)):
+    if not inspect.isfunction(getattr(target, "py_func", target)):
         raise ValueError(
             f"compile='numba' must be given a Python function. Got {name_of(function)!r}, "
-            f"a {type(bound).__name__}."
+            f"a {type(target).__name__}."
         )
-    # As in C, a division by 0 gives inf or NaN, at which the run ends; an exception would be lost.
-    jitted = bound if hasattr(bound, "py_func") else numba.njit(error_model="numpy")(bound)
-    where = NAMES[kind].index
-    arguments = [f"values[{where(name)}]" for name in needs.positional]
-    arguments += [f"{name}=values[{where(name)}]" for name in needs.keyword]
+    # As in C, a division by 0 gives inf or NaN, which ends the run; an exception would be lost.
+    jitted = target if hasattr(target, "py_func") else numba.njit(error_model="numpy")(target)
+    position = NAMES[kind].index
+    arguments = [f"values[{position(name)}]" for name in needs.positional]
+    arguments += [f"{name}=values[{position(name)}]" for name in needs.keyword]
     arguments += [f"{name}={name}_" for name in constants if name not in needs.names]
     scope = {"function": jitted, **{f"{name}_": value for name, value in constants.items()}}
-    # The arguments are names that Python has parsed.
+    # This is safe: the arguments are names that Python has parsed.
     call = eval(f"lambda values: function({', '.join(arguments)})", scope)
     signature = numba.types.double(numba.types.CPointer(numba.types.double))
     try:
@@ -169,11 +174,11 @@ def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
 
 
 def path_of(rule: object, function: Any) -> tuple[str, str] | None:
-    """(module, qualified name) of a decorated function's rule; None if it is not found there."""
+    """Return (module, qualified name) of a decorated function's rule; None if it is not there."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    found: Any = sys.modules.get(module) if module is not None else None
-    if found is None or module is None or name is None:
+    attribute: Any = sys.modules.get(module) if module is not None else None
+    if attribute is None or module is None or name is None:
         return None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return (module, name) if found is rule else None
+        attribute = getattr(attribute, part, None)
+    return (module, name) if attribute is rule else None

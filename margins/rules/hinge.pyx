@@ -8,7 +8,7 @@ import numpy as np
 
 
 cdef class MarginError(Condition):
-    """Require at least a functional margin: ``p < b``, so that ties make no update.
+    """Require a functional margin of at least b: ``p < b`` is an error, so ties make no update.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006); Shalev-Shwartz, Singer & Srebro
     (2007): samples with a positive hinge loss.
@@ -33,20 +33,20 @@ cdef class MarginError(Condition):
         return f"MarginError(b={self.b:g})"
 
     cdef double threshold(self, const State* state) noexcept nogil:
-        return nextafter(self.b, -INFINITY)  # for doubles, p <= this is equivalent to p < b
+        return nextafter(self.b, -INFINITY)  # for doubles, p <= this value is equivalent to p < b
 
 
 cdef class PassiveAggressive(Update):
-    """Add as much of the sample as makes its loss 0: ``c = min(most, (1 - p) / (N + slack))``.
+    """Add as much of the sample as reduces its loss to 0: ``c = min(most, (1 - p) / (N + slack))``.
 
     Parameters
     ----------
     most : float in (0, inf], default=inf
-        The maximum coefficient of an update: PA-I's aggressiveness.
+        Maximum coefficient of an update: PA-I's aggressiveness.
     slack : float in [0, inf), default=0
-        Added to N = |y|**2, as a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
+        Added to N = |y|**2, like a slack term that is used once: 1 / (2 C), with C PA-II's aggressiveness.
 
-    Where the weight of a sample multiplies updates, it multiplies c, as in scikit-learn.
+    If sample weights multiply updates, they multiply c, as in scikit-learn.
 
     Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1.
 
@@ -84,12 +84,12 @@ cdef class PassiveAggressive(Update):
 cdef class SubgradientStep(Update):
     """A subgradient step for the regularised hinge loss, with decreasing size: ``c = 1 / (lam (t + 1))``.
 
-    To be used with `HarmonicDecay`, which shrinks by ``t / (t + 1)``: t counts samples.
+    Use it with `HarmonicDecay`, which shrinks by ``t / (t + 1)`` and makes t count samples.
 
     Parameters
     ----------
     lam : float in (0, inf)
-        Of the objective ``lam / 2 |w|**2 + mean loss``.
+        The factor in the objective ``lam / 2 |w|**2 + mean loss``.
     project : bool, default=False
         True: project onto the ball of radius ``1 / sqrt(lam)``, which contains the optimum.
     weight : array-like of float, shape (m,), optional
@@ -119,14 +119,14 @@ cdef class SubgradientStep(Update):
         return f"SubgradientStep(lam={self.lam:g}, project={self.project})"
 
     cdef double size(self, const State* state) noexcept nogil:
-        """The coefficient of the next sample if its weight is 1, before the projection."""
+        """Return the coefficient of the next sample if its weight is 1, before the projection."""
         return 1 / (self.lam * (state.t + 1))
 
     cdef double weight_of(self, Py_ssize_t k) noexcept nogil:
         return 1 if self.weight is None else self.weight[k]
 
     cdef double projection(self, double sqnorm) noexcept nogil:
-        """The factor that projects a weight vector onto the ball."""
+        """Return the factor that projects a weight vector onto the ball."""
         return 1 / sqrt(self.lam * sqnorm) if self.project and self.lam * sqnorm > 1 else 1
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:

@@ -1,11 +1,11 @@
-"""Conditions whose thresholds are powers: of the number of updates, or of the weight vector's length."""
+"""Conditions whose thresholds are powers of the number of updates or of the weight vector's length."""
 
 from libc.math cimport INFINITY, pow, sqrt
 from margins.rules._base cimport Condition, State
 
 
 cdef class PowerThreshold(Condition):
-    """Base of the margitron's two conditions: ``p <= b * x**(1 - exponent)``."""
+    """The base of the margitron's two conditions: ``p <= b * x**(1 - exponent)``."""
 
     def __init__(self, double b, double exponent):
         if not 0 <= b:
@@ -22,7 +22,7 @@ cdef class PowerThreshold(Condition):
 cdef class UpdatePower(PowerThreshold):
     """Require a functional margin that grows with the updates: ``p <= b * t**(1 - exponent)``.
 
-    ``exponent`` 1: the fixed threshold b.
+    With ``exponent`` 1 it is the fixed threshold b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in t.
 
@@ -44,7 +44,7 @@ cdef class UpdatePower(PowerThreshold):
 cdef class LengthPower(PowerThreshold):
     """Require a functional margin that grows with the weight vector: ``p <= b * |a|**(1 - exponent)``.
 
-    ``exponent`` 1: the fixed threshold b; ``exponent`` 0: the fixed margin b.
+    With ``exponent`` 1 it is the fixed threshold b; with ``exponent`` 0, the fixed margin b.
 
     Source: Panagiotakopoulos & Tsampouka (2008), The Margitron, the class of thresholds in |a|.
 
@@ -64,7 +64,7 @@ cdef class LengthPower(PowerThreshold):
 
 
 cdef inline double _power(double b, double base, double power) noexcept nogil:
-    """b * base**power; 0 if b is 0, or if the power is, whatever the other."""
+    """Return b * base**power; 0 if b or the power is 0, even if the other is infinite."""
     cdef double factor = base if power == 1 else pow(base, power)
     return b * factor if b > 0 and factor > 0 else 0
 

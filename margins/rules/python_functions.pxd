@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Rules that are Python functions."""
+"""Rules made from Python functions."""
 
 from margins.rules._base cimport Condition, Shrink, Update
 
@@ -7,7 +7,7 @@ ctypedef double (*values_t)(const double*) noexcept nogil
 
 
 cdef enum:
-    MOST_NAMES = 13     # that a function may have parameters of: margins.rules.functions.NAMES
+    MOST_NAMES = 13     # number of names in margins.rules.functions.NAMES that a function may have as parameters
 
 
 cdef class Function:
@@ -15,11 +15,11 @@ cdef class Function:
     cdef readonly str kind
     cdef readonly object compile        # "numba" or None
     cdef readonly tuple names           # of the parameters, in the order of the call
-    cdef object error                   # what it has raised
+    cdef object error                   # the exception that it raised
     cdef object c_function              # keeps `call` alive
-    cdef object keywords                # those of `names` that go by keyword: tuple, or None
+    cdef object keywords                # tuple of the `names` passed by keyword, or None
     cdef values_t call
-    cdef Py_ssize_t places[MOST_NAMES]  # where the numbers of `names` are
+    cdef Py_ssize_t places[MOST_NAMES]  # positions of the numbers of `names` in the values
     cdef size_t n_positional
     cdef double evaluate(self, const double* values) noexcept nogil
     cdef double _evaluate(self, const double* values) noexcept with gil

@@ -1,8 +1,8 @@
-"""Rules that are Python functions, called with the numbers that their parameters name.
+"""Rules made from Python functions, called with the numbers that their parameters name.
 
-A function is called after every update, or run without the interpreter if numba has compiled it. The names of
-its parameters, which `margins.rules.Python` lists, are resolved once (`margins.rules.functions`): a call copies
-the numbers out of an array that each kind of rule fills in the order of `NAMES`.
+A function is called after every update, or runs without the interpreter if numba has compiled it. The names of
+its parameters (see `margins.rules.Python`) are resolved once, by `margins.rules.functions`. A call copies the
+numbers from an array that each kind of rule fills in the order of `NAMES`.
 """
 
 from cpython.object cimport PyObject
@@ -19,7 +19,7 @@ cdef extern from "Python.h":
 
 
 def _named(module, name):
-    """The rule that has replaced a decorated function: for pickles."""
+    """Return the rule that has replaced a decorated function; for pickles."""
     __import__(module)
     rule = sys.modules[module]
     for part in name.split("."):
@@ -28,7 +28,7 @@ def _named(module, name):
 
 
 cdef class Function:
-    """A Python function, or its compilation by numba, called with numbers out of an array.
+    """A Python function, or its compiled form, called with numbers from an array.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ cdef class Function:
         return self._evaluate(values)
 
     cdef double _evaluate(self, const double* values) noexcept with gil:
-        """NaN, at which the pass ends, if it raises: `check` raises that afterwards."""
-        cdef list arguments = []    # keeps them alive
+        """Call the function. If it raises, return NaN, which ends the pass; `check` then raises the error."""
+        cdef list arguments = []    # keeps the arguments alive
         cdef PyObject* pointers[MOST_NAMES]
         cdef Py_ssize_t i
         if self.error is not None:
@@ -98,13 +98,13 @@ def _reduced(rule, Function call):
 
 
 cdef inline void _fill(const State* state, double* values) noexcept nogil:
-    """Store the numbers that all kinds may name, in the order of `NAMES`."""
+    """Store the numbers that all kinds have, in the order of `NAMES`."""
     values[0], values[1] = state.sqnorm, state.t
     values[2], values[3] = state.n_updates, state.dual_sum
 
 
 cdef class PythonCondition(Condition):
-    """A condition that is a Python function; see `Python`."""
+    """A condition made from a Python function; see `Python`."""
 
     def __init__(self, function, compile=None):
         self.call = Function(function, "condition", compile)
@@ -139,7 +139,7 @@ cdef class PythonCondition(Condition):
 
 
 cdef class PythonShrink(Shrink):
-    """A shrink that is a Python function; see `Python`."""
+    """A shrink made from a Python function; see `Python`."""
 
     def __init__(self, function, compile=None):
         self.call = Function(function, "shrink", compile)
@@ -168,7 +168,7 @@ cdef class PythonShrink(Shrink):
 
 
 cdef class PythonUpdate(Update):
-    """An update that is a Python function; see `Python`."""
+    """An update made from a Python function; see `Python`."""
 
     def __init__(self, function, compile=None):
         self.call = Function(function, "update", compile)
@@ -189,7 +189,7 @@ cdef class PythonUpdate(Update):
 
     @property
     def needs_dual(self) -> bool:
-        """True if the function names ``dual``."""
+        """True if the function has a parameter ``dual``."""
         return "dual" in self.call.names
 
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:

@@ -9,8 +9,8 @@ cdef class NoShrink(Shrink):
 
     See Also
     --------
-    ConstantShrink, VariableShrink : Factors of updates.
-    ConstantDecay, HarmonicDecay : Factors of all samples.
+    ConstantShrink, VariableShrink : Factors that apply to updates.
+    ConstantDecay, HarmonicDecay : Factors that apply to all samples.
 
     Examples
     --------
@@ -41,7 +41,7 @@ cdef class ConstantShrink(Shrink):
     See Also
     --------
     VariableShrink : A factor that tends to 1.
-    ConstantDecay : A factor of all samples.
+    ConstantDecay : A factor that applies to all samples.
 
     Examples
     --------
@@ -75,21 +75,21 @@ cdef class ConstantShrink(Shrink):
         if self.lam == 0:
             return (b - p) / N
         if N <= self.lam * threshold:
-            return INFINITY  # lam is too large: shrinking removes as much as repetition adds
+            return INFINITY  # lam is too large: shrinking removes as much as a repetition adds
         return log1p(self.lam * (threshold - p) / (N - self.lam * threshold)) / -log1p(-self.lam)
 
 
 cdef class VariableShrink(Shrink):
     """Shrink by ``(t / (t + 1))**n`` at update t + 1, a factor that tends to 1.
 
-    The weight of the sample of update j is then proportional to ``j**n``. n = 0: no shrinking.
+    The sample of update j then has a weight proportional to ``j**n``. n = 0: no shrinking.
 
     Source: Panagiotakopoulos & Tsampouka (2012), margin perceptron with variable shrinking.
 
     See Also
     --------
     ConstantShrink : A constant factor.
-    HarmonicDecay : A factor of all samples.
+    HarmonicDecay : A factor that applies to all samples.
 
     Examples
     --------
@@ -122,7 +122,7 @@ cdef class VariableShrink(Shrink):
             return (b - sample.product) / N
         if self.n > 1:
             return NAN
-        # (N/2) mu^2 + B mu + C = 0, for the weight vector multiplied by t.
+        # The root of (N/2) mu^2 + B mu + C = 0, for the weight vector multiplied by t.
         B = N * (state.t + 0.5) - b
         C = min(state.t * sample.product - b * (state.t + 1), 0)
         D = sqrt(B * B - 2 * N * C)
@@ -132,7 +132,7 @@ cdef class VariableShrink(Shrink):
 
 
 cdef double _power_sum(double t, double mu, int n) noexcept nogil:
-    """Sum over j = 1..mu of ((t + j) / (t + mu))**n, at a cost that is bounded for all mu."""
+    """Return the sum over j = 1..mu of ((t + j) / (t + mu))**n, at a cost bounded for all mu."""
     cdef double T = t + mu, x = t / T, total, j
     if n == 0:
         return mu
@@ -147,7 +147,7 @@ cdef double _power_sum(double t, double mu, int n) noexcept nogil:
             total += _power((t + j) / T, n)
             j -= 1
         return total
-    # The Euler-Maclaurin formula: exact up to n = 9, and up to rounding for larger n, since T >= 8 n.
+    # The Euler-Maclaurin formula: exact up to n = 9, and up to rounding for larger n, because T >= 8 n.
     total = (T / (n + 1.0)) * -_power_minus_one(x, n + 1) - 0.5 * _power_minus_one(x, n)
     total += n / (12 * T) * -_power_minus_one(x, n - 1)
     total -= _falling(n, 3) / (720 * _power(T, 3)) * (1 - _power(x, n - 3))
@@ -158,7 +158,7 @@ cdef double _power_sum(double t, double mu, int n) noexcept nogil:
 
 
 cdef inline double _power(double x, int n) noexcept nogil:
-    """x**n by squaring; 1 for n <= 0, where the falling factorial that multiplies it is 0."""
+    """Return x**n by squaring; 1 for n <= 0, where it is multiplied by a falling factorial of 0."""
     cdef double result = 1
     while n > 0:
         if n & 1:
@@ -169,12 +169,12 @@ cdef inline double _power(double x, int n) noexcept nogil:
 
 
 cdef inline double _power_minus_one(double x, int n) noexcept nogil:
-    """x**n - 1 for x in [0, 1], without cancellation near x = 1."""
+    """Return x**n - 1 for x in [0, 1], without cancellation near x = 1."""
     return expm1(n * log1p(x - 1)) if x > 0 else (-1 if n > 0 else 0)
 
 
 cdef inline double _falling(int n, int k) noexcept nogil:
-    """n (n - 1) ... (n - k + 1)."""
+    """Return n (n - 1) ... (n - k + 1)."""
     cdef double product = 1
     cdef int i
     for i in range(k):

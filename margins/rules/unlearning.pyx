@@ -1,12 +1,12 @@
-"""The condition of the margin perceptron with unlearning, and its rules' epoch as one loop.
+"""The condition of the margin perceptron with unlearning, and its epoch as one fused loop.
 
     p = a.y_k
-    p <= b:             a <- a + mu y_k, the least mu with p + mu N_k > b; alpha_k at most its bound
-    p >= b + delta_b:   a <- a - mu y_k, the least mu with p - mu N_k < b + delta_b; alpha_k at least 0
+    p <= b:             a <- a + mu y_k, with the least mu such that p + mu N_k > b; alpha_k at most its bound
+    p >= b + delta_b:   a <- a - mu y_k, with the least mu such that p - mu N_k < b + delta_b; alpha_k >= 0
 
-`unlearning_epoch` is `margins._update.mini_epoch` with the rules Unlearning(b, delta_b), Additive() and
-NoShrink(), number by number. The generic loop calls three rules at every update, an eighth to a sixth of
-the time where rows are short.
+`unlearning_epoch` computes the same numbers as `margins._update.mini_epoch` with the rules
+Unlearning(b, delta_b), Additive() and NoShrink(), bit for bit. The generic loop calls three rules at every
+update, which takes an eighth to a sixth of the time if rows are short.
 
 Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning, multiple updates.
 """
@@ -32,7 +32,7 @@ cdef class Unlearning(FixedThreshold):
     ----------
     b : float in [0, inf)
     delta_b : float in (R**2, inf]
-        More than the largest squared norm of a sample, or learning and unlearning may alternate for ever.
+        More than the largest squared norm of a sample; otherwise learning and unlearning may alternate for ever.
 
     Source: Panagiotakopoulos & Tsampouka (2010), the margin perceptron with unlearning.
 
@@ -66,8 +66,8 @@ cdef class Unlearning(FixedThreshold):
         out.unlearn[0] = out.unlearn[1] = self.b + self.delta_b
 
     cdef epoch_t fused_epoch(self, Rules rules, BinaryData data, WeightVector a) except? NULL:
-        # By exact types: what a subclass does is not known. With b = 0 the multiplicity of a zero row
-        # is 0 / 0.
+        # Only for the exact types, because a subclass may do anything. With b = 0 the multiplicity of a zero row
+        # would be 0 / 0.
         if not (
             type(rules) is Rules
             and type(self) is Unlearning
@@ -100,7 +100,7 @@ cdef void unlearning_epoch(
     cdef Py_ssize_t i, k, since = begin, rejected_before = tally.n_rejected
     cdef bint member = False
     cdef Sample sample, sample_copy
-    cdef Step step, step_copy   # a struct whose address is passed to a call is not kept in registers
+    cdef Step step, step_copy   # a copy, because a struct whose address is passed to a call is not kept in registers
     step.shrink = 1
     for i in range(begin, end):
         if i + PREFETCH_DISTANCE < end:
@@ -111,7 +111,7 @@ cdef void unlearning_epoch(
         alpha = a.state.scale * a.beta[k]
         if keep != NULL:
             member = p <= keep.factor * b or (keep.supported and a.beta[k] > 0)
-        # Learning or unlearning cannot be predicted where a dual variable is between its bounds: no branch.
+        # Branches on learning or unlearning are unpredictable while a dual variable is between its bounds.
         shortfall = b - p
         violation = max(shortfall, p - ceiling)
         step.repetitions = 0
@@ -150,7 +150,7 @@ cdef void unlearning_epoch(
 
 
 cdef inline double _repetitions(double violation, double sqnorm, bint learns, double p, double b) noexcept nogil:
-    """The least mu >= 1 with mu sqnorm > violation, which is b - p if it learns."""
+    """Return the least mu >= 1 with mu sqnorm > violation; when learning, violation is b - p."""
     cdef double root = violation / sqnorm, nearest = whole(root + 0.5)
     if fabs(root - nearest) > INTEGER_ROOT_TOLERANCE * max(nearest, 1) or not learns:
         return whole(root) + 1

@@ -5,17 +5,17 @@ from margins.rules._base cimport Rules, State, Step, Thresholds, Update, Sample,
 
 
 cdef class Additive(Update):
-    """Add the sample, in one step as often as in updates by it alone until it is classified correctly.
+    """Add the sample, in one step as often as single updates by it would until it is classified correctly.
 
-    Unlearning subtracts it accordingly. The dual variable stays in [0, its upper bound]. The weight of a
-    sample, where it multiplies updates, multiplies the learning rate.
+    Unlearning subtracts it likewise. The dual variable stays between 0 and its upper bound. If sample weights
+    multiply updates, they multiply the learning rate.
 
     Parameters
     ----------
     eta : float in (0, inf), default=1
         Learning rate: the coefficient of one repetition.
     most : float in [1, inf], default=inf
-        The maximum multiplicity of an update; 1: single updates.
+        Maximum multiplicity of an update; 1: single updates.
 
     Source: Panagiotakopoulos & Tsampouka (2010, 2011, 2012), multiple updates.
 
@@ -47,7 +47,7 @@ cdef class Additive(Update):
         rules.shrink.repeat(state, rules.repetitions(eta, self.most, state, sample), out)
         out.add *= eta
         if out.add > sample.upper - sample.dual:
-            # Exactly to its bound, with fewer repetitions than computed.
+            # Add exactly up to the bound, with fewer repetitions than computed.
             out.add = sample.upper - sample.dual
             out.repetitions = min(out.repetitions, max(floor(out.add / eta), 1))
 

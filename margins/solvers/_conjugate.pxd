@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Conjugate steps: Python functions only; nothing here is called from other kernels."""
+"""Conjugate steps, which only Python code calls: no other kernel uses anything here."""

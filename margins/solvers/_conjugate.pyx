@@ -1,24 +1,24 @@
 """Conjugate steps: after every pass over samples, a step to the best point of a small subspace.
 
-The problem: a pass of updates has changed the dual variables of some samples by d. The search direction
-before it, pass and step together, was p, the one before that q. Find the point of the space
+The problem: a pass of updates has changed the dual variables of some samples by d. Let p be the previous search
+direction, pass and step together, and q the search direction before p. Find the point of the space
 
     alpha + c_d d + c_p p + c_q q
 
-with the largest dual objective, target * sum_k alpha_k - |a|^2 / 2, and go towards it, within the bounds
-0 <= alpha_k <= U_k, as long as the objective grows: a step can be short, but never loses what the pass has
-gained. A dual variable at a bound after the pass is left out of d, p and q, and stays there.
+with the largest dual objective, target * sum_k alpha_k - |a|^2 / 2. Move towards it within the bounds
+0 <= alpha_k <= U_k while the objective grows: a step can be short, but never loses what the pass gained. A dual
+variable at a bound after the pass is left out of d, p and q, and stays there.
 
-Given: the samples, the weight vector a = sum_k alpha_k y_k as the pass has left it, and the target, a.y_k at
-the margin. Left in place: alpha, a and its sums after the step, which counts as one update; p and q for the
-next step. Returned, for every pass: an estimate of the duality gap before it.
+Given: the samples, the weight vector a = sum_k alpha_k y_k after the pass, and the target, the value of a.y_k at
+the margin. Left in place: alpha, a and its sums after the step, which counts as one update; p and q for the next
+step. Returned, for every pass: an estimate of the duality gap before it.
 
-While no dual variable reaches a bound, and all passes are the same linear map, the best directions of the
-plane of d and p are those of conjugate gradients, preconditioned by the pass. Passes in new orders gain
-more, but are not conjugate to all earlier directions: q makes up for most of that.
+As long as no dual variable reaches a bound and all passes are the same linear map, the best directions in the
+plane of d and p are the directions of conjugate gradients, preconditioned by the pass. Passes in new orders gain
+more, but are not conjugate to all earlier directions; q makes up for most of this.
 
 The change of the weight vector along a direction is a difference, corrected by the rows of samples that have
-reached a bound; if differences are mostly rounding, it is summed over all samples.
+reached a bound. If differences are mostly rounding, it is summed over all samples.
 
 Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible
 conjugate gradients.
@@ -33,14 +33,14 @@ from margins.solvers._search_directions cimport N_DIRECTIONS, Direction, best_mu
 
 import numpy as np
 
-# A difference of vectors whose squared length is this share of theirs is mostly rounding.
+# A difference is mostly rounding if its squared length is at most this share of the vectors' squared lengths.
 cdef double ROUNDING = 1e-12
-# A direction is summed again before it holds this multiple of the rounding of a weight vector.
+# A direction is summed again before its rounding reaches this multiple of a weight vector's.
 cdef double MAX_ROUNDING = 100
 
 
 def estimated_gap(BinaryData data not None, WeightVector a not None, const double[::1] before, double target):
-    """An estimate of the duality gap before a pass over all samples, at functional margin 1."""
+    """Return an estimate of the duality gap before a pass over all samples, at functional margin 1."""
     cdef Py_ssize_t k
     cdef double total = 0, now
     with nogil:
@@ -51,47 +51,47 @@ def estimated_gap(BinaryData data not None, WeightVector a not None, const doubl
 
 
 cdef inline double _gap_of_update(BinaryData data, Py_ssize_t k, double now, double change) noexcept nogil:
-    """The gap that sample k contributed before the update that has changed its dual variable to `now`."""
-    # By how much a.y_k violated the target.
+    """Return the gap contributed by sample k before the update that changed its dual variable to `now`."""
+    # The amount by which a.y_k violated the target.
     cdef double violation = change * (data.sqnorms[k] + data.diag[k]), upper
     if data.diag[k] > 0:
         return 0.5 * violation * violation / data.diag[k]
-    upper = data.upper[k]  # violation (upper - now) if it is positive, else -violation now, without a branch
+    upper = data.upper[k]  # violation (upper - now) if it is positive, otherwise -violation now, without a branch
     return 0.5 * (upper * (violation + fabs(violation))) - violation * now
 
 
 cdef class ConjugateSteps:
     """Steps along search directions, between passes.
 
-    `begin` precedes a pass over all samples, each accessed once; `working_set` follows it, and then
-    passes over that set in any order. After each pass, `gap` is called once, then, optionally, `step`.
-    Directions last from one pass over all samples to the next, unless that restarts them.
+    Call `begin` before a pass over all samples, each accessed once, and `working_set` after it; then make passes over
+    this set in any order. After each pass, call `gap` once, then optionally `step`. Directions last from one pass
+    over all samples to the next, unless that pass restarts them.
 
     Parameters
     ----------
     data : BinaryData
-        With a diagonal D_k > 0, or with upper bounds of the dual variables.
+        The samples, with a diagonal D_k > 0 or with upper bounds of the dual variables.
     a : WeightVector
-        With dual variables.
+        The weight vector, with dual variables.
     target : float
-        What a.y_k is at the margin.
+        Value of a.y_k at the margin.
     full_set_share : float
-        Where the working set would hold more than this share of the samples, it is all of them.
+        A working set with more than this share of the samples is extended to all samples.
     """
 
     cdef BinaryData data
     cdef readonly WeightVector a
     cdef double target, full_set_share
     cdef bint has_diagonal
-    cdef double[::1] dual_before        # of all samples, when the last pass over all of them began
+    cdef double[::1] dual_before        # of all samples, at the start of the last pass over all
     cdef const int32_t[::1] indices     # of the working set
-    # Of the working set: D_k, the upper bounds, and the dual variables after the last pass or step.
+    # For the working set: D_k, the upper bounds, and the dual variables after the last pass or step.
     cdef double[::1] diag, upper, alpha
-    cdef bint is_due        # a pass has been made, and no step since
-    cdef bint is_first      # it is the pass after which directions restart
-    cdef double[::1] vector_before      # the weights when the last pass began
+    cdef bint is_due        # a pass has been made, and no step since then
+    cdef bint is_first      # directions restart after this pass
+    cdef double[::1] vector_before      # the weights at the start of the last pass
     cdef double label_sum_before, sqnorm_before
-    cdef Direction d, p, q       # of the pass, and the two before it
+    cdef Direction d, p, q       # the last pass, and the two directions before it
     cdef double[N_DIRECTIONS][N_DIRECTIONS] gram      # their inner products, below the diagonal
     cdef double[N_DIRECTIONS] slopes
 
@@ -108,7 +108,7 @@ cdef class ConjugateSteps:
                 self.has_diagonal = self.has_diagonal or data.diag[k] > 0
 
     def begin(self, bint restarts):
-        """Before a pass over all samples: keep the search directions, or restart them."""
+        """Prepare a pass over all samples: keep the search directions, or restart them."""
         cdef Py_ssize_t k
         if restarts:
             self.indices = np.empty(0, dtype=np.int32)
@@ -123,15 +123,15 @@ cdef class ConjugateSteps:
                 self.dual_before[k] = self.a.state.scale * self.a.beta[k]
 
     def working_set(self):
-        """The samples that passes, `gap` and `step` concern from now on, after a pass over all samples.
+        """Return the samples for passes, `gap` and `step` from now on, after a pass over all samples.
 
-        Those whose dual variable is between its bounds, or has changed in that pass; or all, if these are
-        nearly all.
+        These are the samples whose dual variable is between its bounds or changed in the last pass, or all samples if
+        these are nearly all.
 
         Returns
         -------
         ndarray of int32
-            Ascending.
+            Indices, ascending.
         """
         cdef Py_ssize_t i, k, n = 0, m = self.dual_before.shape[0]
         cdef double alpha
@@ -175,7 +175,7 @@ cdef class ConjugateSteps:
         direction.dual = dual
 
     cdef void _store(self) noexcept nogil:
-        """Store the weight vector, before the next pass."""
+        """Store the weight vector before the next pass."""
         cdef Py_ssize_t i
         cdef double scale = self.a.state.scale
         for i in range(self.vector_before.shape[0]):
@@ -184,9 +184,9 @@ cdef class ConjugateSteps:
         self.sqnorm_before = self.a.state.sqnorm
 
     def gap(self):
-        """An estimate of the gap before the last pass, at functional margin 1: float.
+        """Return an estimate of the gap before the last pass, at functional margin 1.
 
-        To be called once after every pass.
+        Call this once after every pass.
         """
         cdef Py_ssize_t i, k
         cdef double total = 0, now
@@ -201,10 +201,10 @@ cdef class ConjugateSteps:
         return total / (self.target * self.target)
 
     def step(self):
-        """Step to the best point of the space of the last pass and the two directions before it."""
+        """Step to the best point of the space of the last pass and the two previous directions."""
         cdef double square = 0, slope = 0, share = 0
         self.is_due = False
-        # The pass after which directions restart is none of them.
+        # The pass after which directions restart is not one of them.
         if self.is_first or self.indices.shape[0] == 0:
             self.is_first = False
             self._store()
@@ -221,7 +221,7 @@ cdef class ConjugateSteps:
                 if slope > 0 and square > 0:
                     share = min(slope / square, 1)
             with gil:
-                self.data.rows.check()   # a kernel may have rejected a row: sums are incomplete
+                self.data.rows.check()   # a kernel may have rejected a row, so sums are incomplete
             if share > 0:
                 self._go(share, slope, square)
             else:
@@ -238,7 +238,7 @@ cdef class ConjugateSteps:
         cdef double signed, length = 0
         for i in range(self.indices.shape[0]):
             if not 0 < self.alpha[i] < self.upper[i]:
-                if self.d.dual[i] != 0:   # of the pass: as if it had been at the bound before
+                if self.d.dual[i] != 0:   # as if the variable had been at the bound before the pass
                     k = self.indices[i]
                     signed = self.d.dual[i] * self.data.labels[k]
                     axpy(self.data.rows, k, signed, &self.vector_before[0])
@@ -247,16 +247,16 @@ cdef class ConjugateSteps:
                     self.d.dual[i] = 0
                 self._leave_out(self.p, i)
                 self._leave_out(self.q, i)
-        self.d.least = ROUNDING * length * length   # the rounding of what has been removed
+        self.d.least = ROUNDING * length * length   # the rounding of the removed part
 
     cdef void _leave_out(self, Direction direction, Py_ssize_t i) noexcept nogil:
         self._add(direction, i, -direction.dual[i])
         direction.dual[i] = 0
 
     cdef void _measure(self, bint find) noexcept nogil:
-        """The inner products of d, p and q, and the slopes along them: `gram`, `slopes`.
+        """Compute `gram` and `slopes`: the inner products of d, p and q, and the slopes along them.
 
-        With `find`, d's change of the weight vector is computed first, as a difference. In blocks, so that
+        With `find`, d's change of the weight vector is computed first, as a difference. The loop is in blocks, so that
         vectors of some thousands of features are read once.
         """
         cdef const double* vectors[N_DIRECTIONS]
@@ -299,7 +299,7 @@ cdef class ConjugateSteps:
     cdef bint _point(self) noexcept nogil:
         """Make q the step to the best point, clipped to the bounds.
 
-        False, with q unchanged, if the best point is not finite.
+        Returns False, and leaves q unchanged, if the best point is not finite.
         """
         cdef double[N_DIRECTIONS] c
         cdef double wanted, within
@@ -321,14 +321,14 @@ cdef class ConjugateSteps:
                 if self.q.rounding <= MAX_ROUNDING:
                     self._add(self.q, i, within - self.q.dual[i])
                 self.q.dual[i] = within
-        # Where the objective has little curvature, the unclipped step is long, and so is its rounding.
+        # If the objective has little curvature, the unclipped step is long, and its rounding large.
         if self.q.rounding > MAX_ROUNDING:
             self._sum(self.q)
             self.q.rounding = 1
         return True
 
     cdef void _go(self, double share, double slope, double square) noexcept nogil:
-        """Add a share of q to the weight vector; q becomes that share plus d."""
+        """Add a share of q to the weight vector; q becomes this share plus d."""
         cdef Py_ssize_t i, k
         cdef double total = sum_of(&self.q.dual[0], self.q.dual.shape[0]), scale = self.a.state.scale
         cdef double c = share / scale
@@ -367,20 +367,20 @@ cdef class ConjugateSteps:
             direction.label_sum += alpha * self.data.labels[k]
 
     cdef double _inner(self, Direction x, Direction y) noexcept nogil:
-        """Inner product, intercept and slack terms included."""
+        """Return the inner product, including intercept and slack terms."""
         cdef double total = self.data.sqrho * x.label_sum * y.label_sum
         total += self._diagonal_product(&x.dual[0], &y.dual[0])
         return total + self._inner_of_features(&x.vector[0], y)
 
     cdef double _slope(self, Direction x) noexcept nogil:
-        """The derivative of the objective along a direction."""
+        """Return the derivative of the objective along a direction."""
         cdef double inner = self.data.sqrho * self.a.state.label_sum * x.label_sum
         inner += self._inner_of_features(&self.a.v[0], x)
         inner = self.a.state.scale * inner + self._diagonal_product(&self.alpha[0], &x.dual[0])
         return self.target * sum_of(&x.dual[0], x.dual.shape[0]) - inner
 
     cdef double _diagonal_product(self, const double* dual, const double* other) noexcept nogil:
-        """What the slack terms add to an inner product: sum_k D_k alpha_k alpha'_k."""
+        """Return the contribution of the slack terms to an inner product: sum_k D_k alpha_k alpha'_k."""
         if not self.has_diagonal:
             return 0
         return weighted_dot_of(&self.diag[0], dual, other, self.diag.shape[0])
@@ -391,7 +391,7 @@ cdef class ConjugateSteps:
         return dot_of(vector, &y.vector[0], y.vector.shape[0])
 
     cdef double _inner_over_kernel(self, const double* products, const double* dual) noexcept nogil:
-        """Inner product of a vector, given by its products with all samples, and sum_k alpha_k y_k."""
+        """Return the inner product of a vector, given by its products with all samples, and sum_k alpha_k y_k."""
         cdef Py_ssize_t i, k
         cdef double total = 0
         for i in range(self.indices.shape[0]):

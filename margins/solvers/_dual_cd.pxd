@@ -6,7 +6,7 @@ from margins._update cimport SampleLoop, Tally
 
 
 cdef struct Violations:
-    # Of the optimality conditions in one pass: the extreme projected gradients.
+    # The extreme projected gradients in one pass.
     double lowest
     double highest
 
@@ -15,5 +15,5 @@ cdef class ShrinkingPasses(SampleLoop):
     cdef readonly Py_ssize_t passes
     cdef object _generator
     cdef int32_t[::1] members
-    cdef Violations before, now     # of the last pass, and of the one that is running
+    cdef Violations before, now     # in the last pass, and in the current pass
     cdef int _pass(self, Py_ssize_t n, Tally* tally) except -1

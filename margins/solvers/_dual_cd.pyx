@@ -5,17 +5,17 @@ g_k = a.y_k - 1 the optimality conditions are violated by the projected gradient
 
     G_k = min(g_k, 0) if alpha_k = 0,   max(g_k, 0) if alpha_k = U_k,   else g_k
 
-A dual variable at a bound whose gradient points outwards by more than any violation of the last pass
-will most likely stay there: its sample is removed, until the next full epoch.
+A dual variable at a bound whose gradient points outwards by more than any violation of the last pass will most
+likely stay there, so its sample is removed until the next full epoch.
 
     full_epoch:  pass over all samples
                  repeat at most `passes` times, each time in a new order
-                     pass over the remaining samples, removing; stop if that changed nothing
+                     pass over the remaining samples, removing some; stop if it changed nothing
 
-A wrong removal costs only time: a full pass processes every sample, and only a full pass without a
-change is convergence.
+A wrong removal costs only time: a full pass processes every sample, and the solver converges only with a full
+pass that changes nothing.
 
-Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; LIBLINEAR's order of the updates.
+Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; updates in the order of LIBLINEAR.
 """
 
 from libc.math cimport INFINITY
@@ -32,14 +32,14 @@ from margins.data.permutations import shuffle
 
 
 cdef class ShrinkingPasses(SampleLoop):
-    """Full epochs, each a pass over all samples and passes over those that remain of them.
+    """Full epochs, each with a pass over all samples and passes over the samples that remain.
 
     Parameters
     ----------
     seed : int or sequence of int
-        Of the orders of the passes over the remaining samples.
+        Seed of the orders of the passes over the remaining samples.
     passes : int
-        The largest number of passes between two full ones.
+        Maximum number of passes between two full passes.
     """
 
     def __init__(self, seed, Py_ssize_t passes):
@@ -49,7 +49,7 @@ cdef class ShrinkingPasses(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    order, Rules full_pass_rules=None, averaging=None):
-        """Process every sample of `order`, then, repeatedly, those that remain.
+        """Process every sample of `order`, then, repeatedly, the samples that remain.
 
         Parameters
         ----------
@@ -59,8 +59,8 @@ cdef class ShrinkingPasses(SampleLoop):
         Returns
         -------
         int
-            How many samples of the full pass changed the weight vector; 0: converged. `n_rejected` is
-            how many were misclassified without an update, `n_unmoved` how many of these were below the
+            Number of samples of the full pass that changed the weight vector; 0: converged. `n_rejected` is the
+            number of misclassified samples without an update, `n_unmoved` the number of rejected samples below the
             upper bounds of their dual variables.
 
         Raises
@@ -87,7 +87,7 @@ cdef class ShrinkingPasses(SampleLoop):
             for _ in range(self.passes):
                 if tally.n_kept == 0 or tally.n_changed == 0:
                     break
-                # Without violations on one side there is no limit for the removals on that side.
+                # Without violations on one side nothing is removed on that side.
                 self.before.lowest = self.now.lowest if self.now.lowest < 0 else -INFINITY
                 self.before.highest = self.now.highest if self.now.highest > 0 else INFINITY
                 shuffle(self._generator, members[:tally.n_kept])
@@ -97,7 +97,7 @@ cdef class ShrinkingPasses(SampleLoop):
         return n_changed
 
     cdef int _pass(self, Py_ssize_t n, Tally* tally) except -1:
-        """One pass over members[:n]; those that remain are moved to the front."""
+        """Make one pass over members[:n], and move the samples that remain to the front."""
         self.now.lowest, self.now.highest = INFINITY, -INFINITY
         return self.run(self.members, n, tally)
 
@@ -114,9 +114,9 @@ cdef void shrinking_pass(
     BinaryData data, WeightVector a, Rules rules, int32_t[::1] members, Py_ssize_t begin,
     Py_ssize_t end, const Violations* before, Violations* out, Tally* tally
 ) noexcept nogil:
-    """Process members[begin:end], removing some; the others are moved to members[n_kept:].
+    """Process members[begin:end] and remove some; the others move to members[n_kept:].
 
-    `before` holds the violations of the last pass; those of this one are gathered in `out`.
+    `before` holds the violations of the last pass; `out` collects those of this pass.
     """
     cdef Py_ssize_t i, k
     cdef double gradient, violation
@@ -139,7 +139,7 @@ cdef void shrinking_pass(
                 step.rounded = False
                 rules.update.learn(rules, &a.state, &sample, &step)
                 tally.n_unmoved += step.repetitions <= 0 and not step.rounded
-            rejected = step.repetitions <= 0  # at its upper bound, but for rounding
+            rejected = step.repetitions <= 0  # at its upper bound, up to rounding
         elif sample.product >= thresholds.unlearn[sample.positive] and sample.dual > 0:
             rules.update.unlearn(rules, &a.state, &sample, &step)
         tally.n_rejected += rejected
@@ -156,7 +156,7 @@ cdef void shrinking_pass(
         out.highest = max(out.highest, violation)
         members[tally.n_kept] = k
         tally.n_kept += 1
-        if not step.repetitions <= 0:  # NaN is a change, and recorded
+        if not step.repetitions <= 0:  # NaN counts as a change, and is recorded
             if not check_step(tally, k, &step):
                 return
             apply_step(data, a, &sample, &step)

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Updates by many samples at once."""
+"""Updates by several samples at once."""
 
 from libc.stdint cimport int32_t
 from margins._update cimport SampleLoop
@@ -7,5 +7,5 @@ from margins._update cimport SampleLoop
 
 cdef class MiniBatches(SampleLoop):
     cdef readonly Py_ssize_t size
-    cdef object _remaining          # samples of the last epoch, too few for a batch: ndarray of int32
+    cdef object _remaining          # ndarray of int32: samples of the last epoch, too few for a batch
     cdef int32_t[::1] wrong         # the misclassified samples of a batch

@@ -1,10 +1,10 @@
-"""Mini-batches: the products of many samples are computed before one update by all of them.
+"""Mini-batches: the products of k samples are computed before one update by all of them.
 
     B = the next k samples,   W = {y in B: a.y <= threshold(state)}
-    a <- s a + (1/k) sum_{y in W} c_y y,   then, if the step says so, back into its ball
+    a <- s a + (1/k) sum_{y in W} c_y y,   then, if the step projects, back into its ball
 
-Given rules whose update is a `SubgradientStep`; left in place are the weight vector, S, |a|^2 and the
-dual variables, as after single samples. `State.t` counts batches. With k = 1 it is `mini_epoch`.
+Given: rules whose update is a `SubgradientStep`. Left in place: the weight vector, S, |a|^2 and the dual
+variables, as after single samples. `State.t` counts batches. With k = 1 this is `mini_epoch`.
 
 Source: Shalev-Shwartz, Singer & Srebro (2007), Pegasos, Figure 1.
 """
@@ -25,7 +25,7 @@ cdef class MiniBatches(SampleLoop):
     Parameters
     ----------
     size : int
-        k, the samples of a batch. Samples that remain at the end of an epoch begin the next.
+        k, the number of samples in a batch. Samples that remain at the end of an epoch start the next one.
     """
 
     def __init__(self, Py_ssize_t size):
@@ -36,7 +36,7 @@ cdef class MiniBatches(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, as many batches as they fill.
+        """Process the samples of `order`, in as many batches as they fill.
 
         Parameters
         ----------
@@ -46,12 +46,12 @@ cdef class MiniBatches(SampleLoop):
         Returns
         -------
         int
-            How many samples were added. `n_rejected` is 0.
+            Number of samples that were added. `n_rejected` is 0.
 
         Raises
         ------
         TypeError
-            If the update is no `SubgradientStep`, or there is an averaging.
+            If the update is not a `SubgradientStep`, or there is an averaging.
         margins.rules.RuleError
             If a rule returns a number that is not finite. The weight vector is then invalid.
         KeyboardInterrupt
@@ -76,7 +76,7 @@ cdef class MiniBatches(SampleLoop):
         return tally.n_changed
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
-        # Whole batches.
+        # Only whole batches.
         return max(SampleLoop.chunk_size(self) // self.size, 1) * self.size
 
     cdef int process(
@@ -93,7 +93,7 @@ cdef void _process_batches(
     BinaryData data, WeightVector a, Rules rules, SubgradientStep update, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end, int32_t[::1] wrong, Tally* tally
 ) noexcept nogil:
-    """Process whole batches; `wrong` has the size of one."""
+    """Process whole batches; `wrong` has the size of one batch."""
     cdef Py_ssize_t i, k, n_wrong, n = wrong.shape[0]
     cdef double size, factor
     cdef Thresholds thresholds
@@ -114,7 +114,7 @@ cdef void _process_batches(
         if not check_decay(tally, order[begin], factor):
             return
         apply_decay(a, factor)
-        # One after the other, because |a|^2 follows from the product before each addition.
+        # Samples are added in turn, because |a|^2 follows from the product before each addition.
         for i in range(n_wrong):
             k = wrong[i]
             describe_sample(data, a, k, product(data, a, k), &thresholds, &sample)
@@ -125,7 +125,7 @@ cdef void _process_batches(
             apply_step(data, a, &sample, &step)
             if not check_sqnorm(tally, k, &a.state):
                 return
-            a.state.t -= 1  # the batch has been counted
+            a.state.t -= 1  # the batch is counted as one update
         factor = update.projection(a.state.sqnorm)
         if n_wrong and factor < 1:
             apply_decay(a, factor)

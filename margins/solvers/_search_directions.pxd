@@ -6,11 +6,11 @@ cdef enum:
 
 
 cdef class Direction:
-    cdef double[::1] dual       # of the working set
-    cdef double[::1] vector     # of the features; over a kernel, of the products with all samples
-    cdef double label_sum       # of the sum of the dual variables times their labels
-    cdef double least           # a squared length up to this is rounding
-    cdef double rounding        # of `vector`, in units of that of a weight vector
+    cdef double[::1] dual       # over the working set
+    cdef double[::1] vector     # over the features; with a kernel, the products with all samples
+    cdef double label_sum       # sum of the dual variables times their labels
+    cdef double least           # squared lengths up to this are rounding
+    cdef double rounding        # rounding of `vector`, relative to the rounding of a weight vector
     cdef void copy(self, Direction other) noexcept nogil
 
 

@@ -1,27 +1,27 @@
 """Search directions of conjugate steps: up to three, and the best point of the space that they span.
 
-The problem: maximise a concave quadratic function of c_d, c_p and c_q, whose gradient at 0 and whose
-Hessian, the negative matrix of the inner products of the directions d, p and q, are given. The maximum is
-found by a factorisation L D L' of that matrix; a direction that depends on those before it gets 0.
+The problem: maximise a concave quadratic function of c_d, c_p and c_q. Given are its gradient at 0 and its
+Hessian, minus the matrix of inner products of the directions d, p and q. A factorisation L D L' of this matrix
+yields the maximum; a direction that depends on the previous ones gets 0.
 """
 
 from libc.math cimport INFINITY
 
 import numpy as np
 
-# Squared sine of the angle between two directions below which they count as one.
+# Two directions count as the same if the squared sine of their angle is below this.
 cdef double SAME_DIRECTION = 1e-10
 
 
 cdef class Direction:
-    """A search direction: a change of the working set's dual variables, and of the weight vector."""
+    """A search direction: a change of the working set's dual variables and of the weight vector."""
 
     def __init__(self, Py_ssize_t n_features):
         self.dual, self.vector = np.empty(0), np.zeros(n_features)
         self.least = INFINITY   # no direction yet
 
     cdef void copy(self, Direction other) noexcept nogil:
-        """Copy another direction."""
+        """Copy another direction into this one."""
         self.dual[:] = other.dual
         self.vector[:] = other.vector
         self.label_sum, self.rounding = other.label_sum, other.rounding
@@ -30,7 +30,7 @@ cdef class Direction:
 cdef void combine(
     double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f
 ) noexcept nogil:
-    """x <- c x + e y + f z."""
+    """Compute x <- c x + e y + f z."""
     cdef Py_ssize_t i
     for i in range(x.shape[0]):
         x[i] = c * x[i] + e * y[i] + f * z[i]
@@ -41,8 +41,8 @@ cdef void best_multiples(
 ) noexcept nogil:
     """Replace `c`, the slopes along d, p and q, by the best multiples of these directions.
 
-    `gram` holds their inner products below the diagonal, and is overwritten. The multiple of a direction
-    that does not exist, or that depends on those before it but for rounding, is 0.
+    `gram` holds their inner products below the diagonal, and is overwritten. The multiple is 0 for a direction that
+    does not exist, or that depends on the previous ones up to rounding.
     """
     cdef double[N_DIRECTIONS] pivot
     cdef bint[N_DIRECTIONS] used

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""Passes over the rows of a kernel matrix whose updates wait."""
+"""Passes over the rows of a kernel matrix in which updates wait."""
 
 from margins._activeset cimport ActiveSets
 from margins.kernels._row_cache cimport ProductRows
 
 
 cdef class WaitingPasses(ActiveSets):
-    cdef ProductRows rows   # of the pass that is running, if its updates may wait; else None
+    cdef ProductRows rows   # the rows of the current pass if its updates may wait, otherwise None

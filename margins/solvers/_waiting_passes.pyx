@@ -1,9 +1,9 @@
 """Passes over the rows of a kernel matrix in which updates wait until products are read.
 
-`margins.kernels._backlog` says how updates wait, and `ProductRows` decides when that saves time. While they wait,
-only the products with the samples of the current block are up to date. So nothing else may read or rescale the
-weight vector during the pass. The rules and averagings below do not; an update that shrinks the vector rescales
-it, and other averagings copy it. Subclasses may do anything, so only these very classes count.
+`margins.kernels._backlog` explains how updates wait, and `ProductRows` decides when this saves time. While updates
+wait, only the products with the samples of the current block are up to date, so nothing else may read or rescale
+the weight vector during the pass. The rules and averagings below do not. An update that shrinks the vector rescales
+it, and other averagings copy it. Subclasses may do anything, so only the exact classes count.
 """
 
 from libc.stdint cimport int32_t
@@ -18,9 +18,9 @@ AVERAGINGS = (type(None), Average, MistakeHistory)
 
 
 cdef class WaitingPasses(ActiveSets):
-    """`ActiveSets`, with updates that wait in passes over rows that do not fit in the cache.
+    """`ActiveSets` whose updates wait in passes over rows that do not fit in the cache.
 
-    Results are the same bit for bit.
+    Results are the same, bit for bit.
     """
 
     def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,

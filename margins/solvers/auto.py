@@ -1,13 +1,13 @@
-"""The planner: the only module that chooses a solver, or what solvers read, from the data of a problem.
+"""The planner: the only module that chooses a solver, or what solvers read, from a problem's data.
 
     plan(problem, specification, solver) -> Plan
 
-A plan (`margins.solvers.plans`) is a short list of phases, each with its solver, its purpose, and, where
-that is known only once the phase before has ended, the condition under which it runs.
-`Plan.phases_of` runs them; `explain` shows them without training. Sizes and predicted costs, which the
-choice compares, are those of `margins.solvers.costs`.
+A plan (`margins.solvers.plans`) is a short list of phases. Each phase has a solver, a purpose and, if
+this is known only when the previous phase has ended, the condition under which it runs.
+`Plan.phases_of` runs the phases; `explain` shows them without training. The choice compares the sizes
+and predicted costs of `margins.solvers.costs`.
 
-Whatever the plan, the certificate decides when a fit ends.
+Under any plan, the certificate decides when a fit ends.
 """
 
 import math
@@ -37,15 +37,15 @@ CLASSES = {
 
 
 class Candidate(NamedTuple):
-    """A solver with its predicted cost, or why it is not applicable.
+    """A solver with its predicted cost, or the reason why it is not applicable.
 
     Attributes
     ----------
     solver : str
     passes : float or None
-        Predicted cost, in passes over the stored elements of X; None if it is not applicable.
+        Predicted cost, in passes over the stored elements of X; None if the solver is not applicable.
     why_not : str or None
-        Why it is not applicable.
+        Why the solver is not applicable.
     """
 
     solver: str
@@ -54,54 +54,54 @@ class Candidate(NamedTuple):
 
 
 def candidates(problem, eps, tuning=TUNING):
-    """All solvers, with predicted costs, or why they are not applicable: tuple of Candidate."""
+    """Return a Candidate for each solver, with its predicted cost or why it is not applicable."""
     costs, candidate_list = Costs(problem, tuning), []
     for name in SOLVERS:
-        why_not = why_not_of(name, problem)
+        why_not = reason_not_applicable(name, problem)
         passes = None if why_not else costs.predicted_passes(name, eps)
         candidate_list.append(Candidate(name, passes, why_not))
     return tuple(candidate_list)
 
 
-def why_not_of(solver, problem):
-    """Why a solver is not applicable to a problem: str; None if it is."""
+def reason_not_applicable(solver, problem):
+    """Return why a solver is not applicable to a problem; None if it is."""
     if problem.has_free_intercept and not leaves_free(solver, problem):
         return "it penalises the intercept"
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
 
 
 def leaves_free(solver, problem):
-    """True if a solver does not penalise an intercept: bool."""
-    if solver == "conjugate":  # which moves it by proximal steps, along a constant feature
+    """Return True if a solver does not penalise the intercept."""
+    if solver == "conjugate":  # it moves the intercept by proximal steps, along a constant feature
         return problem.data.sqrho > 0
     return solver in ("newton", "decomposition", "interior-point")
 
 
 def reads_gram(X, solver):
-    """True if the solvers of `MarginClassifier` read the Gram matrix of X instead of X.
+    """Return True if the solvers of `MarginClassifier` read the Gram matrix of X instead of X.
 
     Parameters
     ----------
     X : ndarray or CSR matrix, shape (m, d)
     solver : str
-        As for `plan`.
+        As in `plan`.
     """
     return solver != "newton" and gram_pays(X)
 
 
 def rounds_gram(eps):
-    """True if products in single precision are accurate enough to start with: bool."""
+    """Return True if products in single precision are accurate enough to start with."""
     return eps >= TUNING.gram.single_precision_eps
 
 
 def starts_from_moments(problem, solver):
-    """True if Newton steps of a smooth loss may start from the sum of all y_k y_k^T.
+    """Return True if Newton steps of a smooth loss may start from the sum of all y_k y_k^T.
 
     Parameters
     ----------
     problem : margins.solvers.base.Problem
     solver : str
-        As for `plan`.
+        As in `plan`.
     """
     costs = Costs(problem)
     is_newton = solver in ("auto", "newton")
@@ -109,12 +109,12 @@ def starts_from_moments(problem, solver):
 
 
 class PartitionPlan(NamedTuple):
-    """How Newton steps of samples in partitions are made.
+    """The form of Newton steps on samples in partitions.
 
     Attributes
     ----------
     is_stored : bool
-        True: Hessians are stored; False: products with them are computed.
+        True: Hessians are stored; False: only their products with vectors are computed.
     in_blocks : bool
         True: samples are added to a stored Hessian in dense blocks.
     """
@@ -124,7 +124,7 @@ class PartitionPlan(NamedTuple):
 
 
 def plan_of_partitions(n_weights, n_samples, n_stored):
-    """Choose how Newton steps of samples in partitions are made: PartitionPlan.
+    """Choose a PartitionPlan for Newton steps on samples in partitions.
 
     Parameters
     ----------
@@ -145,12 +145,12 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
     ----------
     problem : margins.solvers.base.Problem
     specification : margins.training.specification.Specification
-        Of it `eps`, `C` and `max_iter` are read.
+        Only `eps`, `C` and `max_iter` are read.
     solver : {"auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"}
     is_warm : bool
-        True: a run starts from dual variables that are expected to be near the solution.
+        True: the run starts from dual variables that are expected to be near the solution.
     start : margins.solvers.newton.newton.NewtonStart, optional
-        From which Newton steps start, if the plan starts with them.
+        Starting point of Newton steps, if the plan starts with them.
     tuning : margins.tuning.Tuning, optional
 
     Returns
@@ -160,22 +160,22 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
     Raises
     ------
     ValueError
-        If the solver is not applicable; the error says why.
+        If the solver is not applicable; the message gives the reason.
     """
     planner = _Planner(problem, specification, is_warm, start, tuning)
     if solver == "auto":
         strategy, reason = planner.choice()
         if strategy in ("decomposition", "interior-point"):  # the choice knows that it is applicable
             return Plan(planner.phases_by(strategy), reason)
-    is_soft = problem.loss.is_finite  # a hard margin is the limit of soft ones
-    if is_soft and all(why_not_of(name, problem) is not None for name in SOLVERS):
-        reasons = "; ".join(f"{name!r}: {why_not_of(name, problem)}" for name in SOLVERS)
+    is_soft = problem.loss.is_finite  # a hard margin is the limit of soft margins
+    if is_soft and all(reason_not_applicable(name, problem) is not None for name in SOLVERS):
+        reasons = "; ".join(f"{name!r}: {reason_not_applicable(name, problem)}" for name in SOLVERS)
         raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
         return Plan(planner.phases_by(strategy), reason)
-    why_not = why_not_of(solver, problem)
+    why_not = reason_not_applicable(solver, problem)
     if why_not is not None:
-        applicable = [name for name in SOLVERS if why_not_of(name, problem) is None]
+        applicable = [name for name in SOLVERS if reason_not_applicable(name, problem) is None]
         raise ValueError(
             f"solver={solver!r} is not applicable here: {why_not}. "
             f"Allowed here: {', '.join(map(repr, ('auto', *applicable)))}."
@@ -183,16 +183,16 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
     return Plan(planner.phases_by(solver), f"solver={solver!r}")
 
 
-# The strategies that `solver` cannot name: passes over samples, then Newton steps;
+# Strategies that `solver` cannot name: passes over samples, then Newton steps;
 PASSES_AND_NEWTON = "passes and newton"
-# soft margins whose limit is a hard one;
+# soft margins whose limit is a hard margin;
 CONTINUATION = "continuation"
-# decomposition of linear data, whose inner products are in memory.
+# decomposition of linear data whose inner products are in memory.
 WHOLE = "whole"
 
 
 class _Planner:
-    """Decides on the phases of a problem: one method for each strategy, and the choice of one."""
+    """The planner of one problem: one method for each strategy, and the choice of a strategy."""
 
     def __init__(self, problem, specification, is_warm, start, tuning):
         self.problem, self.specification, self.tuning = problem, specification, tuning
@@ -202,7 +202,7 @@ class _Planner:
         self.builder = PhaseBuilder(specification, tuning)
 
     def phases_by(self, strategy):
-        """The method that yields the phases of a strategy."""
+        """Return the method that yields the phases of a strategy."""
         return {
             PASSES_AND_NEWTON: self.passes_and_newton,
             "newton": self.newton,
@@ -216,27 +216,27 @@ class _Planner:
         }[strategy]
 
     def choice(self):
-        """The strategy, and the reason: (str, str)."""
+        """Return the strategy and the reason."""
         strategy, reason = self._cold_choice()
         if self.is_warm and strategy == PASSES_AND_NEWTON:
-            return "newton", f"{reason}, and the last fit has found those that matter"
+            return "newton", f"{reason}, and the last fit found the samples that matter"
         return strategy, reason
 
     def _cold_choice(self):
-        """The same, for a run that starts at zero."""
+        """Return the same for a run that starts at zero."""
         problem, costs = self.problem, self.costs
         if not problem.loss.is_finite:
-            return CONTINUATION, "a hard margin is the limit of soft ones"
+            return CONTINUATION, "a hard margin is the limit of soft margins"
         if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
             return "decomposition", "a row of the kernel matrix serves hundreds of updates"
         if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
-            return "interior-point", "single precision has not the range of this kernel matrix"
+            return "interior-point", "this kernel matrix exceeds the range of single precision"
         if costs.pairs_pay and is_in_range(problem):
             return WHOLE, "the inner products of few samples cost little"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:
                 return "newton", f"few Newton steps minimise the smooth loss {problem.loss.name!r}"
-            return "dcd", "dual coordinate descent serves any loss over any kernel"
+            return "dcd", "dual coordinate descent works for any loss and any kernel"
         if problem.is_kernel:
             return "conjugate", "the rows of a kernel have no Hessian over features"
         if costs.has_small_hessian:
@@ -246,16 +246,15 @@ class _Planner:
             return "conjugate", reason
         return PASSES_AND_NEWTON, "there are many samples relative to the features"
 
-    # The phases of each choice, and of each value of `solver`.
+    # The phases of each strategy, and of each value of `solver`.
 
     def passes_and_newton(self):
-        """Newton steps, after passes over samples where these pay, or conjugate passes where these seem
-        to cost less."""
+        """Plan Newton steps, after passes over samples if these pay, or cheaper conjugate passes."""
         costs, builder = self.costs, self.builder
         size = self._subsample_size()
         if size > 0 or not costs.needs_passes:
             yield self._newton_from_zero(size)
-        # The only epoch of a run is over all samples.
+        # The only epoch of a run must be over all samples.
         has_more = self.specification.max_iter > 1
         n_accessed = costs.n_first_accessed if has_more else self.problem.n_samples
         yield builder.first_passes(n_accessed)
@@ -268,7 +267,7 @@ class _Planner:
         yield builder.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def newton(self):
-        """Newton steps alone; after a warm start with conjugate passes in reserve."""
+        """Plan Newton steps alone; after a warm start with conjugate passes in reserve."""
         if self.is_warm:
             yield self.builder.newton("Newton steps from the last fit", self._newton_solver)
             if ConjugateSolver.why_not(self.problem) is None:
@@ -279,11 +278,11 @@ class _Planner:
         size = self._subsample_size()
         yield self._newton_from_zero(size)
         if size > 0:
-            purpose = "in case the subsample misleads"
+            purpose = "in case the subsample is misleading"
             yield self.builder.newton(purpose, self._newton_solver, restarts=True)
 
     def decomposition(self):
-        """Subproblems of working sets; then what single precision, or their slow progress, leaves."""
+        """Plan subproblems of working sets, and a solver for what they leave unproven."""
         costs, tuning = self.costs, self.tuning.decomposition
         is_free = self.problem.has_free_intercept
         solver = FreeInterceptSolver if is_free else DecompositionSolver
@@ -294,14 +293,14 @@ class _Planner:
         if has_reserve:
             yield from self.interior_point()
         elif is_free:
-            return  # all other solvers penalise it
+            return  # all other solvers penalise the intercept
         elif ConjugateSolver.why_not(self.problem) is None:
             yield self.builder.conjugate(purpose, from_solution=True)
         else:
             yield self.builder.unlearning(purpose)
 
     def whole(self):
-        """Pairs of samples over the inner products of all; Newton steps from 0, if these take longer."""
+        """Plan pairs of samples over all inner products; Newton steps from 0 if pairs take longer."""
         costs, tuning = self.costs, self.tuning.decomposition
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
@@ -309,11 +308,11 @@ class _Planner:
         yield self.builder.conjugate("in case Newton steps end without the proof", from_solution=True)
 
     def interior_point(self):
-        """Interior-point steps alone."""
+        """Plan interior-point steps alone."""
         yield self.builder.interior_point()
 
     def continuation(self):
-        """Soft margins whose C grows; then, on the hard margin itself, what they leave."""
+        """Plan soft margins whose C grows, and rules on the hard margin itself for what they leave."""
         yield self.builder.continuation(self._plan_of_soft_margin)
         if self.problem.is_kernel and DecompositionSolver.why_not(self.problem) is None:
             yield from self.decomposition()
@@ -326,25 +325,25 @@ class _Planner:
         return plan(problem, specification, is_warm=is_warm, start=start, tuning=self.tuning)
 
     def conjugate(self):
-        """Conjugate passes alone."""
+        """Plan conjugate passes alone."""
         yield self.builder.conjugate(from_solution=self.is_warm)
 
     def unlearning(self):
-        """The rules of unlearning alone."""
+        """Plan the unlearning rules alone."""
         yield self.builder.unlearning(from_solution=self.is_warm)
 
     def dcd(self):
-        """Dual coordinate descent alone."""
+        """Plan dual coordinate descent alone."""
         yield self.builder.dcd()
 
     # Newton solvers.
 
     def _subsample_size(self):
-        """The size of the subsample of the first Newton steps; 0: there is none."""
+        """Return the size of the subsample for the first Newton steps; 0: no subsample."""
         return self.costs.subsample_size if self.specification.max_iter > 1 else 0
 
     def _newton_from_zero(self, size):
-        """Newton steps from w = 0, or from the optimum over a subsample."""
+        """Plan Newton steps from w = 0, or from the optimum over a subsample."""
         if size == 0:
             return self.builder.newton("Newton steps from w = 0", self._newton_solver)
 
@@ -360,7 +359,7 @@ class _Planner:
         return self.builder.newton(f"Newton steps from a subsample of {size} samples", subsampled)
 
     def _newton_solver(self):
-        """Newton steps with a Hessian that is stored, if it is small."""
+        """Return a solver of Newton steps, whose Hessian is stored if it is small."""
         costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
             return NewtonSolver(
@@ -370,7 +369,7 @@ class _Planner:
         return NewtonSolver(max_read, False, reduction, newton, self.start)
 
     def _epoch_reduction(self):
-        """The share of its first gap at which an epoch of Newton steps ends; 0: none."""
+        """Return the share of its first gap at which an epoch of Newton steps ends; 0: no such limit."""
         if self.problem.loss.is_smooth or not self.costs.has_many_elements:
             return 0.0
         return self.tuning.newton.epoch_reduction
@@ -378,7 +377,7 @@ class _Planner:
     # Conditions that the first phases decide.
 
     def _is_nearly_proven(self):
-        """The condition of conjugate passes before Newton steps on a small Hessian."""
+        """Return the condition for conjugate passes before Newton steps on a small Hessian."""
         ratio = self.tuning.conjugate.max_relative_gap
 
         def holds(run):
@@ -389,7 +388,7 @@ class _Planner:
         return Precondition(f"if the gap is at most {ratio:g} times the dual value", holds)
 
     def _is_near(self):
-        """The condition of more passes before Newton steps on a smoothed loss."""
+        """Return the condition for more passes before Newton steps on a smoothed loss."""
         ratio = self.tuning.newton.near_gap
 
         def holds(run):

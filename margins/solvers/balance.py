@@ -1,4 +1,4 @@
-"""Dual variables that balance: sum_k alpha_k l_k = 0, as an intercept that is not penalised requires."""
+"""Dual variables that balance: sum_k alpha_k l_k = 0, as a free intercept requires."""
 
 import math
 from typing import NamedTuple
@@ -8,12 +8,12 @@ import numpy as np
 from margins._update import WeightVector
 from margins.losses._accurate import label_sum
 
-# Of the sum of all dual variables: a smaller label sum is rounding, whose effect certificates contain.
+# A label sum below this share of the sum of all dual variables is rounding; certificates allow for it.
 ROUNDING = 1e-13
 
 
 class DualSide(NamedTuple):
-    """Dual variables that balance, as losses read them of a `WeightVector`.
+    """Dual variables that balance, in the form in which losses read a `WeightVector`.
 
     Attributes
     ----------
@@ -31,21 +31,21 @@ class DualSide(NamedTuple):
     of_features: float
 
     def ordinary_sqnorm(self, data):
-        """As of a `WeightVector`: float."""
+        """See `WeightVector.ordinary_sqnorm`."""
         return self.of_features
 
 
 def dual_side_of(weights, data):
-    """The dual variables of a weight vector, the larger class multiplied to balance the other: DualSide.
+    """Return the dual variables of a weight vector, with the larger class scaled to balance the other.
 
-    Where the weight vector is the best one for some intercept, multiplying a class by 1 + e changes the
+    If the weight vector is the best one for some intercept, multiplying a class by 1 + e changes the
     dual value by a multiple of e^2.
 
     Parameters
     ----------
     weights : WeightVector
     data : BinaryData
-        With an intercept that is not penalised, the weight of a constant feature.
+        The samples, with a free intercept, which is the weight of a constant feature.
     """
     dual = weights.dual
     if not is_balanced(weights, data):
@@ -58,17 +58,17 @@ def dual_side_of(weights, data):
 
 
 def is_balanced(weights, data):
-    """True if sum_k alpha_k l_k is 0 but for rounding, or need not be."""
+    """Return True if sum_k alpha_k l_k is 0 up to rounding, or need not be 0."""
     if not data.has_free_intercept or data.sqrho == 0 or weights.dual_sum == 0:
         return True
     return abs(label_sum(weights.dual, data.signs)) <= ROUNDING * weights.dual_sum
 
 
 def with_equal_classes(dual, upper, signs):
-    """Dual variables of which both classes have the same sum: ndarray of float64, shape (m,).
+    """Return dual variables whose sums are the same in both classes, an ndarray of float64, shape (m,).
 
-    Those of the larger class are multiplied; only those between their bounds if that suffices, since
-    the others are where they are to be.
+    The dual variables of the larger class are scaled; only those between their bounds if that suffices,
+    because the others are already where they should be.
 
     Parameters
     ----------
@@ -87,22 +87,22 @@ def with_equal_classes(dual, upper, signs):
 
 
 def balanced(dual, upper, signs):
-    """Dual variables near `dual` for which sum_k alpha_k l_k is 0, but for one rounding: ndarray."""
+    """Return dual variables near `dual` for which sum_k alpha_k l_k is 0, up to one rounding."""
     alpha = with_equal_classes(dual, upper, signs)
     balance(alpha, upper, signs)
     return alpha
 
 
 def balance(alpha, upper, signs):
-    """Make sum_k alpha_k l_k 0, of dual variables for which it nearly is.
+    """Make sum_k alpha_k l_k 0 for dual variables for which it nearly is.
 
-    Parameters and what is returned as of `lower_label_sum`.
+    Parameters and return values are the same as for `lower_label_sum`.
     """
     return lower_label_sum(alpha, upper, signs, label_sum(alpha, signs))
 
 
 def lower_label_sum(alpha, upper, signs, excess):
-    """Lower sum_k alpha_k l_k by `excess`, by changing those that are farthest from their bounds.
+    """Lower sum_k alpha_k l_k by `excess`, by changing the variables farthest from their bounds.
 
     Parameters
     ----------
@@ -110,18 +110,18 @@ def lower_label_sum(alpha, upper, signs, excess):
         Changed in place, within [0, upper].
     upper, signs : ndarrays, shape (n,)
     excess : float
-        Small beside the sum of alpha.
+        Small relative to the sum of alpha.
 
     Returns
     -------
     changed : ndarray of int32
     changes : ndarray of float64
-        Of alpha.
+        Changes of alpha.
     """
     changed, changes = [], []
     if excess != 0:
         above = upper - alpha
-        # A dual variable near a bound is to stay free, if it is.
+        # A dual variable that is free but near a bound should stay free.
         preference = np.minimum(alpha, above)
         best = int(preference.argmax())
         order = [best] if preference[best] >= abs(excess) else np.argsort(-preference, kind="stable")

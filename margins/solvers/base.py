@@ -1,8 +1,8 @@
 """The interface between solvers, phases and the driver: the problem, one epoch, its report.
 
-A fit of one binary problem is a sequence of phases (`margins.solvers.driver.Run`). Each phase has
-one solver, which updates the weight vector of a run by one epoch at a time, and reports. The driver owns
-epochs, history, callbacks, stopping and certificates; a solver does not write to them.
+A fit of one binary problem is a sequence of phases (`margins.solvers.driver.Run`). Each phase has one
+solver, which updates the weight vector of a run by one epoch at a time, and reports. Epochs, history,
+callbacks, stopping and certificates belong to the driver; a solver does not write to them.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
     data : margins._update.BinaryData
     loss : margins.losses.Loss
     gram : margins.kernels.gram.WholeGram or None
-        Inner products of linear data, of a pair of classes.
+        Inner products of linear data, for a pair of classes.
     """
 
     data: BinaryData
@@ -37,12 +37,12 @@ class Problem(NamedTuple):
 
     @property
     def n_features(self):
-        """Number of features; with a kernel, of samples."""
+        """The number of features; with a kernel, the number of samples."""
         return self.data.rows.n_features
 
     @property
     def n_weights(self):
-        """Number of weights: features, and the intercept if there is one."""
+        """The number of weights: features, and the intercept if there is one."""
         return self.data.rows.n_features + (self.data.sqrho > 0)
 
     @property
@@ -61,24 +61,24 @@ class EpochReport(NamedTuple):
     Attributes
     ----------
     n_changed : int
-        Samples whose dual variable has changed; 0: the solver has converged.
+        Number of samples whose dual variable changed; 0: the solver has converged.
     n_accesses : int
-        Samples accessed.
+        Number of samples accessed.
     n_rejected : int
-        Misclassified samples without an update.
+        Number of misclassified samples without an update.
     check_gap : bool
-        False: the estimated gap is above the tolerance, so a certificate would not prove it.
+        False: the estimated gap is above the tolerance, so a certificate would not prove the accuracy.
     is_exhausted : bool
-        True: the solver ends the phase, perhaps before the accuracy is proven.
+        True: the solver ends the phase, possibly before the accuracy is proven.
     primal : margins.solvers.certification.PrimalPoint or None
-        The weight vector of the model, if it is not the run's own.
+        Weight vector of the model, if it differs from the run's.
     dual_is_feasible : bool
         True: the run's dual variables are feasible as they are, at scale 1.
     n_unmoved : int
-        Of `n_rejected`: samples below the upper bounds of their dual variables. With any, an epoch that
-        changes nothing is no convergence.
+        Number of rejected samples below the upper bounds of their dual variables. If there are any, an
+        epoch that changes nothing does not mean convergence.
     is_cut : bool
-        True: the time limit has ended the epoch before the solver could.
+        True: the time limit ended the epoch before the solver could.
     """
 
     n_changed: int
@@ -92,7 +92,7 @@ class EpochReport(NamedTuple):
     is_cut: bool = False
 
     def followed_by(self, other):
-        """The report on two parts of an epoch, this one's and the next: EpochReport."""
+        """Return the report on two parts of an epoch, this part and the next."""
         return other._replace(
             n_changed=self.n_changed + other.n_changed,
             n_accesses=self.n_accesses + other.n_accesses,
@@ -102,41 +102,41 @@ class EpochReport(NamedTuple):
 
 
 class Solver(ABC):
-    """Base class of solvers, which update the weight vector of a run, one epoch at a time."""
+    """The base class of solvers, which update the weight vector of a run, one epoch at a time."""
 
-    # As `solver_` and the phases of a fit report it.
+    # The name in `solver_` and in the phases of a fit.
     name: ClassVar[str]
     # True: rounding of its updates is corrected after epochs, before a proof could depend on it.
     corrects_rounding: ClassVar[bool] = False
     # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
     decays: bool = False
-    # True: it changes many dual variables at once, whether or not their samples are misclassified.
+    # True: it changes many dual variables at once, whether their samples are misclassified or not.
     moves_together: bool = False
     # True: the sums of the run have just been computed from its dual variables, in double precision.
     sums_are_fresh: bool = False
-    # By which rules a pass over all samples is made; None: by no rules.
+    # The rules of a pass over all samples; None: the solver has no rules.
     rules: Rules | None = None
     full_pass_rules: Rules | None = None
 
     @classmethod
     def why_not(cls, problem):
-        """Why the solver is not applicable to a problem: str; None if it is."""
+        """Return why the solver is not applicable to a problem; None if it is."""
         return None
 
     def start(self, run):
-        """Start from the hypothesis of the run, which the phase before has reached."""
+        """Start from the hypothesis of the run, which the previous phase reached."""
         return None
 
     @abstractmethod
     def epoch(self, run):
-        """Update the weight vector of a run by one epoch: EpochReport."""
+        """Update the weight vector of a run by one epoch, and return an EpochReport."""
 
     def make_exact(self, run):
-        """Before a certificate: correct what the last epoch has left rounded in the weight vector."""
+        """Correct rounding that the last epoch left in the weight vector, before a certificate."""
         return None
 
     def release(self):
-        """Release, after the last epoch, memory that only another one would need."""
+        """Release memory that only another epoch would need."""
         return None
 
     def __repr__(self):
@@ -152,11 +152,11 @@ class RulesSolver(Solver):
     levels : sequence of margins.solvers.schedules.Level
         The nested active sets; empty: plain epochs.
     full_pass_rules : margins.rules.Rules, optional
-        Rules of the pass over all samples, where they differ from those of the active sets.
+        Rules of the pass over all samples, if they differ from the rules of the active sets.
     n_samples : int, optional
-        Access only so many samples in what counts as an epoch, spread over the data.
+        Number of samples per epoch, spread over the data. None: all samples.
     name : str
-        As records of phases and epochs report it.
+        Name in the records of phases and epochs.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
     """
@@ -172,7 +172,7 @@ class RulesSolver(Solver):
         return self.process(run, run.orders.next(self.n_samples))
 
     def process(self, run, order):
-        """Access the samples of `order`, ndarray of int32, then the active sets: EpochReport."""
+        """Process the samples of `order`, then the active sets, and return an EpochReport."""
         if self._sets is None:
             passes = ActiveSets
             if run.data.rows.is_kernel:
@@ -180,12 +180,12 @@ class RulesSolver(Solver):
                 from margins.solvers._waiting_passes import WaitingPasses as passes
             self._sets = passes(self.levels, len(run.data))
         sets = self._sets
-        before = sets.n_accesses
+        n_accesses_before = sets.n_accesses
         n_changed = sets.full_epoch(
             run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
         )
         return EpochReport(
-            n_changed, sets.n_accesses - before, sets.n_rejected, n_unmoved=sets.n_unmoved
+            n_changed, sets.n_accesses - n_accesses_before, sets.n_rejected, n_unmoved=sets.n_unmoved
         )
 
     def __repr__(self):
@@ -193,15 +193,15 @@ class RulesSolver(Solver):
 
 
 class EpochSolver(Solver):
-    """A loop over samples, as `margins._update.SampleLoop` describes it, and its rules.
+    """A loop over samples, with the protocol of `margins._update.SampleLoop`, and its rules.
 
     Parameters
     ----------
     rules : margins.rules.Rules or None
-        None: the loop needs none.
+        None: the loop needs no rules.
     loop : object
-        ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns how many samples
-        made an update in the pass over all of them, and leaves `n_rejected`, `n_unmoved` and
+        ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns the number of samples
+        that made an update in the pass over all samples, and sets `n_rejected`, `n_unmoved` and
         `n_accesses`.
     name : str
     """
@@ -212,12 +212,12 @@ class EpochSolver(Solver):
 
     def epoch(self, run):
         loop = self.loop
-        before = loop.n_accesses
+        n_accesses_before = loop.n_accesses
         n_changed = loop.full_epoch(
             run.data, run.weights, self.rules, run.orders.next(), None, run.averaging
         )
         return EpochReport(
-            n_changed, loop.n_accesses - before, loop.n_rejected, n_unmoved=loop.n_unmoved
+            n_changed, loop.n_accesses - n_accesses_before, loop.n_rejected, n_unmoved=loop.n_unmoved
         )
 
 
@@ -227,20 +227,20 @@ class Phase(NamedTuple):
     Attributes
     ----------
     rules : margins.rules.Rules or None
-        None: `solver` is given.
+        None: `solver` is passed.
     levels : tuple of margins.solvers.schedules.Level
         The nested active sets; empty: plain epochs.
     full_pass_rules : margins.rules.Rules, optional
-        Rules of the pass over all samples, where they differ from those of the active sets.
+        Rules of the pass over all samples, if they differ from the rules of the active sets.
     epochs : int, optional
-        End the phase after so many full epochs, also without one free of updates.
+        Maximum number of full epochs; the phase ends then even if every epoch made updates.
     n_samples : int, optional
-        Access only so many samples in what counts as a full epoch. Only where orders are permuted in
+        Number of samples per full epoch, spread over the data. Only allowed if orders are permuted in
         every epoch.
     solver : Solver, optional
-        In place of rules and active sets.
+        Replaces rules and active sets.
     infeasible : callable, optional
-        Called with the run after every full epoch; a message (why the problem is infeasible) ends the
+        Called with the run after every full epoch. A message (why the problem is infeasible) ends the
         fit, None continues it.
     until : callable, optional
         Called with the run after every full epoch; True ends the run as converged.
@@ -262,14 +262,14 @@ class Phase(NamedTuple):
     averaging: Callable[[WeightVector], Averaging] | None = None
 
     def make_solver(self):
-        """The solver of the phase, that of its rules if none is given: Solver."""
+        """Return the solver of the phase, or a solver for its rules."""
         if self.solver is not None:
             return self.solver
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
 
 
 class Ending(Enum):
-    """How a run ended. It has converged if it is PROVEN, UNCHANGED or NO_PROGRESS.
+    """The way a run ended. It converged if this is PROVEN, UNCHANGED or NO_PROGRESS.
 
     Examples
     --------
@@ -281,8 +281,8 @@ class Ending(Enum):
 
     PROVEN = auto()  # the certificate proves the accuracy
     UNCHANGED = auto()  # without an accuracy to prove: a full epoch changed nothing
-    NO_PROGRESS = auto()  # the loss has ceased to fall, by the `tol` of the algorithm
-    STANDSTILL = auto()  # nothing changes any more, though the accuracy is not proven
+    NO_PROGRESS = auto()  # the loss has stopped falling, according to the algorithm's `tol`
+    STANDSTILL = auto()  # further steps change nothing, but the accuracy is not proven
     EXHAUSTED = auto()  # the algorithm has no further phase
     MAX_ITER = auto()
     MAX_TIME = auto()
@@ -291,18 +291,18 @@ class Ending(Enum):
 
     @property
     def has_converged(self):
-        """True if the run reached what it was to reach: bool."""
+        """True if the run reached its goal."""
         return self in (Ending.PROVEN, Ending.UNCHANGED, Ending.NO_PROGRESS)
 
     def describe(self, *, max_iter=None, max_time=None, detail=None):
-        """Return the sentence about a run that has not converged: str.
+        """Return the message about a run that did not converge.
 
         Parameters
         ----------
         max_iter : int, optional
         max_time : float, optional
         detail : str, optional
-            The reason of a standstill or of an infeasible problem.
+            Reason for a standstill or an infeasible problem.
         """
         if self is Ending.EXHAUSTED:
             return "the algorithm ended before its accuracy was proven"
@@ -314,22 +314,22 @@ class Ending(Enum):
 
 
 class HasEnding:
-    """What a run says of its end, whether its samples are in memory or in partitions."""
+    """The end of a run, whether its samples are in memory or in partitions."""
 
     specification: Any  # margins.training.specification.Specification
     ending: Ending | None = None  # None: it has not ended
-    _detail: str | None = None  # the reason of a standstill or of an infeasible problem
-    # What shows that the kernel is not positive semidefinite, so that no dual value is a bound.
+    _detail: str | None = None  # reason for a standstill or an infeasible problem
+    # Evidence that the kernel is not positive semidefinite, so that no dual value is a bound.
     indefinite: str | None = None
 
     @property
     def converged(self):
-        """True if the run has ended with what it was to reach."""
+        """True if the run has ended and reached its goal."""
         return self.ending is not None and self.ending.has_converged
 
     @property
     def message(self):
-        """Why the run ended without the proof: str; None if it converged, or has not ended."""
+        """The reason why the run ended without the proof; None if it converged or has not ended."""
         if self.ending is None or self.ending.has_converged:
             return None
         limits = self.specification
@@ -340,18 +340,18 @@ class HasEnding:
 
 @dataclass
 class PhaseRecord:
-    """A phase that has run.
+    """The record of a phase that ran.
 
     Attributes
     ----------
     solver : str
     epochs : int
     updates : int
-        Multiplicities counted.
+        Number of updates, counting multiplicities.
     accesses : int
-        Samples accessed.
+        Number of samples accessed.
     seconds : float
-        Wall time; two records are equal whatever it is.
+        Wall time, which comparisons of records ignore.
     """
 
     solver: str
@@ -362,10 +362,10 @@ class PhaseRecord:
 
 
 def solver_path(records):
-    """The names of the solvers that ran, in order, each once where it ran on: str, joined by ' + '."""
-    names, before = [], None
+    """Return the names of the solvers that ran, in order, joined by ' + '; repeats count once."""
+    names, last_name = [], None
     for record in records:
-        if record.epochs > 0 and record.solver != before:
-            before = record.solver
-            names.append(before)
+        if record.epochs > 0 and record.solver != last_name:
+            last_name = record.solver
+            names.append(last_name)
     return " + ".join(names)

@@ -1,8 +1,8 @@
-"""What the model and the dual variables of a run prove: as they are, and as they are returned.
+"""Proofs from the model and the dual variables of a run: as they are, and as they are returned.
 
 The slack 1 - p of a sample on the margin is a difference of nearly equal numbers. If C |x|^2 is large,
-or rows are long relative to the margin, rounding of p by a unit in the last place changes the objective.
-Then it is computed from the rounded coefficients, with products in twice the working precision.
+or rows are long relative to the margin, rounding p in the last place changes the objective. In this case
+the objective is computed from the rounded coefficients, with products in twice the working precision.
 """
 
 import math
@@ -14,18 +14,18 @@ from margins.losses._accurate import kernel_scores, label_sum, scores
 from margins.losses.base import NOTHING
 from margins.solvers.balance import dual_side_of
 
-# Relative change of the primal value that rounding may make without being looked into, if it changes the
-# loss of every sample in the same direction. The documentation of certificates says 1e-9.
+# A smaller relative change of the primal value by rounding is ignored, even if the losses of all samples
+# change in the same direction. docs/certificates.md says 1e-9.
 NEGLIGIBLE = 1e-10
-# Of sums that were just computed from the dual variables, whose roundings are independent: the same, for
-# one sample.
+# The same for the change by one sample, if sums were just computed from the dual variables: then their
+# roundings are independent.
 NEGLIGIBLE_OF_ONE = 5e-10
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 class PrimalPoint:
-    """A weight vector found on the primal side, beside the dual variables of a run.
+    """A weight vector from the primal side, in addition to the dual variables of a run.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class PrimalPoint:
     margins : ndarray of float64, shape (m,)
         w.y_k.
     rho : float
-        Size of the constant feature of the intercept, 0: none.
+        Size of the constant feature of the intercept; 0: no intercept.
     dual_side : WeightVector
         The weight vector with its dual variables.
     """
@@ -43,51 +43,51 @@ class PrimalPoint:
 
     @property
     def weights(self):
-        """The weights of the features: ndarray of float64, shape (n_features,)."""
+        """The weights of the features, an ndarray of float64 of shape (n_features,)."""
         return self.w[:-1] if self.rho > 0 else self.w
 
     @property
     def dual(self):
-        """The current dual variables of the run: ndarray of float64, shape (m,)."""
+        """The current dual variables of the run, an ndarray of float64 of shape (m,)."""
         return self._dual_side.dual
 
     @property
     def label_sum(self):
-        """The intercept is rho^2 times it."""
+        """The intercept divided by rho^2."""
         return self.w[-1] / self.rho if self.rho > 0 else 0.0
 
     def products(self, data):
-        """w.y_k of all samples: ndarray of float64, shape (m,)."""
+        """Return w.y_k of all samples, an ndarray of float64 of shape (m,)."""
         return self.margins
 
     def ordinary_sqnorm(self, data):
-        """|w|^2 over features, and over an intercept that is penalised."""
+        """Return |w|^2 over features and a penalised intercept."""
         w = self.weights if data.has_free_intercept else self.w
         return float(w @ w)
 
 
 def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=None):
-    """The bounds of the optimum by a model and dual variables: one pass over all samples.
+    """Return bounds on the optimum from a model and dual variables, by one pass over all samples.
 
     Parameters
     ----------
     hypothesis : WeightVector or PrimalPoint
-        The weight vector of the model.
+        Weight vector of the model.
     weights : WeightVector
-        With the dual variables.
+        Weight vector with the dual variables.
     data : BinaryData
     loss : margins.losses.Loss
     theta : float
-        The threshold of the score.
+        Threshold of the score.
     scale : float, optional
-        The factor from the hypothesis to the model; None: the one of least objective.
+        Factor from the hypothesis to the model; None: the factor with the smallest objective.
     products : ndarray of float64, shape (m,), optional
-        w.y_k, if they are known; overwritten.
+        w.y_k, if known; overwritten.
 
     Returns
     -------
     bounds : margins.losses.base.Bounds
-        `primal` is the objective of the model, `primal_scale` the factor of the least objective.
+        `primal` is the objective of the model, `primal_scale` the factor with the smallest objective.
     products : ndarray of float64, shape (m,)
         w.y_k - theta l_k of the model.
     """
@@ -99,7 +99,7 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
     if theta != 0:
         products -= theta * data.signs
     if theta != 0 and not data.has_free_intercept:
-        # The intercept's weight is rho label_sum - theta / rho.
+        # The weight of the intercept is rho label_sum - theta / rho.
         length = theta / data.sqrho if data.sqrho > 0 else math.inf
         sqnorm = max(sqnorm + theta * (length - 2 * hypothesis.label_sum), 0.0)
         if not math.isfinite(sqnorm):
@@ -112,23 +112,23 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
 
 
 def _without_rounding(bounds, weights, data):
-    """The bounds with a dual value that holds whatever has been rounded off.
+    """Return the bounds with a dual value that holds in spite of rounding.
 
-    The sum of the alpha_k y_k may have been: that matters where it is far shorter than they are, as of
-    classes that cannot be separated. And if the intercept is not penalised, the dual variables must
-    balance: those of one class are lowered by what they exceed those of the other.
+    The sum of the alpha_k y_k may be rounded, which matters if it is far shorter than its terms, as for
+    classes that cannot be separated. And if the intercept is free, the dual variables must balance: the
+    variables of one class are lowered by its excess over the other.
     """
     dual, dual_sum = weights.dual, weights.dual_sum
     if not bounds.dual > 0 or (dual is None and math.isfinite(bounds.dual)):
         return bounds
     error = 0.0
-    if not data.rows.is_kernel:  # of kernels `proven_bounds` does it
+    if not data.rows.is_kernel:  # for kernels, `proven_bounds` does this
         error = _rounding_of_sum(dual, dual_sum, data)
     if data.has_free_intercept:
         excess = abs(label_sum(dual, data.signs))
         error += excess * math.sqrt(data.max_sqnorm)
         dual_sum -= excess
-    # Of algorithms with a loop of their own the weight vector is not the sum of the alpha_k y_k.
+    # In algorithms with a separate loop, the weight vector is not the sum of the alpha_k y_k.
     length = math.sqrt(min(weights.ordinary_sqnorm(data), weights.sqnorm))
     change = error * (2 * length + error)
     if not change > 0.2 * NEGLIGIBLE * weights.sqnorm and math.isfinite(bounds.dual):
@@ -137,8 +137,8 @@ def _without_rounding(bounds, weights, data):
 
 
 def _lowered(bounds, dual_sum, sqnorm):
-    """The bounds with the dual value of dual variables whose |a|^2 may be as large as `sqnorm`."""
-    if sqnorm == 0:  # of rows that are 0
+    """Return the bounds with a dual value for which |a|^2 may be as large as `sqnorm`."""
+    if sqnorm == 0:  # all rows are 0
         return bounds._replace(dual=0.0, dual_scale=0.0)
     scale = min(bounds.dual_scale, max(dual_sum, 0.0) / sqnorm)
     value = scale * dual_sum - 0.5 * scale * scale * sqnorm
@@ -146,7 +146,7 @@ def _lowered(bounds, dual_sum, sqnorm):
 
 
 def _rounding_of_sum(dual, dual_sum, data):
-    """By how much the sum of the alpha_k y_k may have been rounded, as rounding is random."""
+    """Return the likely rounding of the sum of the alpha_k y_k, if rounding is random."""
     largest = unit_of(len(data)) * dual_sum * math.sqrt(data.max_sqnorm)
     if dual is None:  # not kept
         return largest
@@ -157,39 +157,41 @@ class ReturnedPoint(NamedTuple):
     """The objective of rounded coefficients."""
 
     primal: float
-    scale: float  # the multiple of the weight vector whose rounded coefficients attain it
+    scale: float  # multiple of the weight vector whose rounded coefficients attain it
     margin: float | None  # directional margin; None: 1 / sqrt(2 primal)
 
 
 def returned_point(
     loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, sums_are_fresh
 ):
-    """The objective of the coefficients as they are returned, where rounding may have changed it.
+    """Return the objective of the coefficients as returned, if rounding may have changed it.
 
     Parameters
     ----------
     loss : margins.losses.Loss
     data : BinaryData
     hypothesis : object
-        With `weights` and `label_sum`; over the rows of a kernel, with `dual`.
+        Has `weights` and `label_sum`; over the rows of a kernel, `dual`.
     scale : float
-        From the hypothesis to the coefficients.
+        Factor from the hypothesis to the coefficients.
     theta : float
         Threshold of the hypothesis.
     products : ndarray of float64, shape (m,)
-        Of the hypothesis, theta subtracted.
+        Products of the hypothesis, minus the threshold: w.y_k - theta l_k.
     primal : float
-        The primal value in ordinary precision.
+        Primal value in ordinary precision.
     n_accesses : int
-        Since the weight vector was last summed: each may have rounded its products with a kernel.
+        Accesses since the weight vector was last summed: each may have rounded its products with a
+        kernel.
     sums_are_fresh : bool
-        True: the products were just computed from the dual variables: their roundings are independent.
+        True: the products were just computed from the dual variables, so their roundings are
+        independent.
 
     Returns
     -------
     ReturnedPoint or None
-        None: rounding is negligible, or nothing is stated. Of `scale` and of a multiple that exceeds it
-        by the rounding of the products, so that slacks which should vanish do, the better one.
+        None: rounding is negligible, or nothing is stated. Otherwise the better of `scale` and a
+        multiple that exceeds it by the rounding of the products, so that slacks which should vanish do.
     """
     if _is_negligible(loss, data, primal):
         return None
@@ -208,29 +210,29 @@ def returned_point(
 
 
 def proven_bounds(bounds, data, weights, n_accesses):
-    """Bounds whose dual value holds whatever has been rounded off.
+    """Return bounds whose dual value holds in spite of rounding.
 
-    Over the rows of a kernel the squared norm |a|^2 is a sum over the products of all pairs of dual
-    variables. Where large ones of contrary labels cancel, as of duplicates, its rounding may exceed it.
+    Over the rows of a kernel, |a|^2 is a sum over the products of all pairs of dual variables. If large
+    variables of opposite labels cancel, as for duplicates, its rounding may exceed it.
 
     Parameters
     ----------
     bounds : margins.losses.base.Bounds
     data : BinaryData
     weights : WeightVector
-        With the dual variables.
+        Weight vector with the dual variables.
     n_accesses : int
-        Since the weight vector was last summed.
+        Accesses since the weight vector was last summed.
 
     Returns
     -------
     margins.losses.base.Bounds
-        As given, or with a smaller dual value.
+        The given bounds, or bounds with a smaller dual value.
     """
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
     is_finite, share = math.isfinite(bounds.dual), 0.5 * float(bounds.dual_scale) ** 2
-    # All samples are as long as the longest one at most.
+    # No sample is longer than the longest.
     longest = unit_of(len(data) + n_accesses) * weights.dual_sum**2 * data.max_sqnorm
     if is_finite and share * longest <= NEGLIGIBLE * bounds.dual:
         return bounds
@@ -241,9 +243,9 @@ def proven_bounds(bounds, data, weights, n_accesses):
 
 
 def rounding_of_sqnorm(data, weights, n_accesses=0):
-    """By how much |a|^2 may have been rounded over the rows of a kernel, as rounding is random: float.
+    """Return the likely rounding of |a|^2 over the rows of a kernel, if rounding is random.
 
-    Parameters as of `proven_bounds`.
+    Parameters are the same as for `proven_bounds`.
     """
     dual = weights.dual
     size = float(dual @ np.sqrt(data.ordinary_sqnorms))
@@ -251,16 +253,16 @@ def rounding_of_sqnorm(data, weights, n_accesses=0):
 
 
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
-    """The bounds of coefficients whose length is not that of the least objective.
+    """Return the bounds of coefficients whose length does not minimise the objective.
 
     Parameters
     ----------
     loss, data, hypothesis, theta, products, n_accesses
-        As of `returned_point`.
+        As in `returned_point`.
     weights : WeightVector
-        With the dual variables.
+        Weight vector with the dual variables.
     scale : float
-        From the hypothesis to the coefficients.
+        Factor from the hypothesis to the coefficients.
     primals : list of (float, float)
         Multiples of the hypothesis, and their primal values in ordinary precision.
 
@@ -282,7 +284,7 @@ def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, 
 
 
 def _is_negligible(loss, data, primal):
-    """True if rounding cannot matter, by what is known without a look at the weight vector."""
+    """Return True if rounding cannot matter, judging without the weight vector."""
     if data.rows.is_kernel or not 0 < primal < math.inf:
         return False
     # Twice the primal value is at least |w|^2, so |w| + |bias| / rho is at most twice its root.
@@ -292,12 +294,12 @@ def _is_negligible(loss, data, primal):
 
 
 def unit_of(n_terms):
-    """The rounding of a sum of products, relative to the lengths of the two vectors."""
+    """Return the rounding of a sum of products, relative to the lengths of the two vectors."""
     return (math.sqrt(n_terms) + 8) * UNIT
 
 
 class _Model:
-    """The coefficients and the intercept of a hypothesis, not yet scaled."""
+    """The coefficients and the intercept of a hypothesis, before scaling."""
 
     def __init__(self, data, hypothesis, theta):
         self.data = data
@@ -306,9 +308,9 @@ class _Model:
         self.bias = data.sqrho * hypothesis.label_sum - theta
 
     def relative_error(self, loss, scale, products, primal, n_accesses, negligible=NEGLIGIBLE):
-        """How much of functional margin 1 may be rounding, if that matters to the objective; else 0.
+        """Return the part of functional margin 1 that may be rounding; 0 if the objective is unaffected.
 
-        Parameters as of `returned_point`.
+        Parameters are the same as for `returned_point`.
         """
         if not 0 < primal < math.inf or not 0 < scale < math.inf:
             return 0.0
@@ -323,7 +325,7 @@ class _Model:
         return largest if matters else 0.0
 
     def scores(self, scale):
-        """Scores in twice the working precision, and |w|^2 with the bias, of rounded coefficients."""
+        """Return scores in twice the working precision, and |w|^2 with bias, of rounded coefficients."""
         data, coefficients, bias = self.data, scale * self.coefficients, scale * self.bias
         if data.rows.is_kernel:
             high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
@@ -336,7 +338,7 @@ class _Model:
 
 
 def _rounding(data, coefficients, bias, n_accesses):
-    """By how much the product with a sample of length 1 may have been rounded, as rounding is random."""
+    """Return the likely rounding of the product with a sample of length 1, if rounding is random."""
     if data.rows.is_kernel:
         size = float(np.abs(coefficients) @ np.sqrt(data.ordinary_sqnorms))
         n_terms = np.count_nonzero(coefficients) + n_accesses
@@ -352,12 +354,12 @@ def _rounding(data, coefficients, bias, n_accesses):
 
 
 def _point(loss, model, scale):
-    """The objective of rounded coefficients, in twice the working precision."""
+    """Return the objective of rounded coefficients, in twice the working precision."""
     high, low, sqnorm = model.scores(scale)
     primal, margin, multiple = loss.objective(_slacks(model.data, high, low), sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)
 
 
 def _slacks(data, high, low):
-    """1 - w.y_k, from scores in twice the working precision: 1 - high is exact where it cancels."""
+    """Return 1 - w.y_k from scores in twice the working precision: 1 - high is exact if it cancels."""
     return (1 - data.signs * high) - data.signs * low

@@ -1,14 +1,15 @@
-"""Conjugate passes: passes of unlearning over a working set, with a step to the best point after each.
+"""Conjugate passes: unlearning passes over a working set, with a step to the best point after each.
 
-A full epoch accesses every sample once, then, again and again, those whose dual variable is between its
-bounds or has just changed. Each of these passes has a new order: in a fixed order a pass mostly repeats
-the one before. After each, a step changes all dual variables to the best point of the space that the
-pass and the two search directions before it span (`margins.solvers._conjugate`); also after the last
-pass of an epoch, but only after its certificate, since a step does not improve the primal value.
+A full epoch accesses every sample once. Then it repeatedly accesses the samples whose dual variable is
+between its bounds or has just changed, each time in a new order: in a fixed order a pass mostly repeats
+the previous pass. After each pass, a step changes all dual variables to the best point of the space
+spanned by the pass and the two previous search directions (`margins.solvers._conjugate`). After the last
+pass of an epoch, the certificate comes before the step, because a step does not improve the primal
+value.
 
-The epoch ends as soon as a pass over the working set estimates a small gap there. The
-estimate of the next pass is extrapolated from the last two; it also says whether the gap may be small
-enough for a certificate to prove it.
+The epoch ends as soon as a pass over the working set estimates a small gap there. The estimate of the
+next pass is extrapolated from the last two. It also tells whether the gap may be small enough for a
+proof.
 
 **Source**: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, section
 3.2, on orders; Notay (2000), Flexible conjugate gradients.
@@ -24,14 +25,14 @@ from margins.tuning import TUNING
 
 
 class ConjugateSolver(Solver):
-    """Full epochs of conjugate passes.
+    """A solver whose full epochs are conjugate passes.
 
     Parameters
     ----------
     rules : margins.rules.Rules
         Unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
     max_passes : float
-        End as soon as the solver is expected to need more passes over all samples than this.
+        The solver ends if it is expected to need more passes over all samples than this.
     tuning : margins.tuning.ConjugateTuning, optional
     """
 
@@ -43,17 +44,17 @@ class ConjugateSolver(Solver):
         self._has_budget = not math.isinf(max_passes)
         self._target = rules.condition.b
         self._sets = None
-        self._safety = 1.0  # the share of the tolerance that an estimated gap may be
+        self._safety = 1.0  # share of the tolerance that an estimated gap may have
         self._least_gap = math.inf
-        self._estimate = 0.0  # of the gap, after the last epoch
+        self._estimate = 0.0  # estimated gap after the last epoch
         self._first_estimate = self._least_estimate = math.inf
-        self._gap_of_estimate = None  # their ratio, when a gap was last proven
+        self._gap_of_estimate = None  # proven gap / estimated gap, at the last proof
         self._n_unproven = 0
         self._steps = None
-        self._last_centre = None  # of a free intercept, with the label sum that it led to
-        self._centres = [-math.inf, math.inf]  # the nearest that were too small and too large
-        self._n_since_restart = math.inf  # passes since search directions began
-        self._pass_estimate = 0.0  # the gap that the last pass has estimated
+        self._last_centre = None  # the last centre of a free intercept, and the label sum that it led to
+        self._centres = [-math.inf, math.inf]  # the nearest centres that were too small and too large
+        self._n_since_restart = math.inf  # passes since search directions were restarted
+        self._pass_estimate = 0.0  # the gap that the last pass estimated
 
     @classmethod
     def why_not(cls, problem):
@@ -83,7 +84,7 @@ class ConjugateSolver(Solver):
         restarts = self._safety < 1 or self._n_since_restart >= tuning.restart
         if restarts:
             self._n_since_restart = 0
-        before = sets.n_accesses
+        n_accesses_before = sets.n_accesses
         self._steps.begin(restarts)
         n_changed, n_rejected = self._pass(run, run.orders.next()), sets.n_rejected
         check_gap, is_exhausted = True, False
@@ -94,29 +95,31 @@ class ConjugateSolver(Solver):
             self._n_unproven = 0 if check_gap else n_unproven
         if run.data.has_free_intercept and check_gap and run.weights.dual_sum > 0:
             self._recentre(run)
-            self._n_since_restart = math.inf  # a direction would count that, too
-        return EpochReport(n_changed, sets.n_accesses - before, n_rejected, check_gap, is_exhausted)
+            self._n_since_restart = math.inf  # a direction would include this change, too
+        return EpochReport(
+            n_changed, sets.n_accesses - n_accesses_before, n_rejected, check_gap, is_exhausted
+        )
 
     def release(self):
         """See `Solver.release`: its search directions are as long as the weight vector."""
         self._steps = self._sets = None
 
     def _recentre(self, run):
-        """Penalise an intercept that is to be free from where it seems to end.
+        """Penalise a free intercept relative to the point where it will probably end.
 
-        There the label sum, which falls as the centre grows, is 0. The secant of the last two centres
-        estimates where; the step stays between a centre that was too small and one that was too large.
-        A proximal step, to where the intercept is now, does not pass that point.
+        At this point the label sum, which falls as the centre grows, is 0. The secant of the last two
+        centres estimates the point; the step stays between a centre that was too small and a centre that
+        was too large. A proximal step, to the present intercept, never passes the point.
         """
         weights = run.weights
         centre, label_sum = weights.centre, weights.label_sum - weights.centre
         if abs(label_sum) <= ROUNDING * weights.dual_sum:
-            # With all dual variables at their bounds they balance at many intercepts.
+            # With all dual variables at their bounds, many intercepts balance them.
             signs = run.data.signs
             scores = signs * weights.products(run.data) / self._target
             run.recentre(run.loss.best_intercept(scores, signs) * self._target / run.data.sqrho)
             return
-        distance = length = abs(label_sum)  # to where the intercept is now
+        distance = length = abs(label_sum)  # to the present intercept
         if self._last_centre is not None:
             last_centre, last_label_sum = self._last_centre
             move, fall = centre - last_centre, last_label_sum - label_sum
@@ -129,7 +132,7 @@ class ConjugateSolver(Solver):
         near, far = (0, 1) if label_sum > 0 else (1, 0)
         self._centres[near] = centre
         farthest = (self._centres[far] - centre) * math.copysign(1, label_sum)
-        if farthest <= length:  # an inexact label sum has misled
+        if farthest <= length:  # an inexact label sum was misleading
             self._centres[far] = math.copysign(math.inf, label_sum)
         elif farthest <= distance:
             distance = 0.5 * (length + farthest)
@@ -139,7 +142,7 @@ class ConjugateSolver(Solver):
         return self._sets.full_epoch(run.data, run.weights, self._rules, order, None, run.averaging)
 
     def _compare_with_proof(self, run):
-        """Compare the last estimate with the gap proven since."""
+        """Compare the last estimate with the gap that was proven since then."""
         if run.certificate is None:
             return
         gap = run.certificate.gap
@@ -150,7 +153,7 @@ class ConjugateSolver(Solver):
             self._gap_of_estimate = gap / self._estimate
 
     def _may_be_proven(self, run):
-        """True if the gap may be small enough for a proof, or must be computed."""
+        """Return True if the gap may be small enough for a proof, or must be computed."""
         limit = self._tuning.check_ratio
         if self._safety < 1 or self._estimate <= limit * self._required(run):
             return True
@@ -159,7 +162,7 @@ class ConjugateSolver(Solver):
         return self._gap_of_estimate * self._estimate <= limit * self._required_gap
 
     def _inner_passes(self, run):
-        """Pass over the working set until its gap is small: the estimated gap, and if exhausted."""
+        """Pass over the working set until its gap is small; return (estimated gap, is exhausted)."""
         tuning = self._tuning
         working_set, min_gap = self._steps.working_set(), 0.0
         for n_passes in range(tuning.max_passes + 1):
@@ -167,9 +170,9 @@ class ConjugateSolver(Solver):
                 self._steps.step()
                 self._n_since_restart += 1
                 self._pass(run, run.orders.of(working_set))
-            before, gap = self._pass_estimate, self._steps.gap()
+            previous_estimate, gap = self._pass_estimate, self._steps.gap()
             self._pass_estimate, required = gap, self._required(run)
-            expected = gap * min(gap / before, 1) if before > 0 else gap
+            expected = gap * min(gap / previous_estimate, 1) if previous_estimate > 0 else gap
             if expected <= self._safety * required:
                 return expected, False
             if self._has_budget and self._exceeds_budget(run, required):
@@ -181,23 +184,23 @@ class ConjugateSolver(Solver):
         return self._pass_estimate, False
 
     def _exceeds_budget(self, run, required):
-        """True if, by the last pass's estimate, the solver would need more than `max_passes`."""
+        """Return True if the last pass's estimate predicts more than `max_passes` passes."""
         if math.isinf(self._first_estimate):
             self._first_estimate = self._least_estimate = self._pass_estimate
             return False
-        # Estimates may grow before they fall, so the least counts.
+        # Estimates may grow before they fall, so the smallest one counts.
         self._least_estimate = min(self._least_estimate, self._pass_estimate)
         times = _repetitions_to(required, self._least_estimate, self._first_estimate)
         return times * self._sets.n_accesses > self._max_passes * len(run.data)
 
     def _required(self, run):
-        """The gap to be proven, in units of the objective at functional margin 1."""
+        """Return the gap to prove, in units of the objective at functional margin 1."""
         dual = dual_value(run.data, run.weights, self._target)
         return self._required_gap * dual if dual > 0 else 0.0
 
 
 def dual_value(data, weights, target):
-    """The dual objective at functional margin 1, of a weight vector whose margin is at `target` > 0."""
+    """Return the dual objective at functional margin 1; the margin of `weights` is at `target` > 0."""
     sqnorm = weights.sqnorm
     if data.has_free_intercept:
         sqnorm -= data.sqrho * weights.label_sum**2
@@ -205,9 +208,9 @@ def dual_value(data, weights, target):
 
 
 def _repetitions_to(required, now, before):
-    """How often a reduction of the gap from `before` to `now` must be repeated to reach `required`.
+    """Return how often the reduction from `before` to `now` must be repeated to reach `required`.
 
-    0 if the gap is small enough, or if the required gap is unknown.
+    This is 0 if the gap is small enough, or if the required gap is unknown.
     """
     if not 0 < required < now:
         return 0.0

@@ -1,6 +1,6 @@
-"""Sizes of a problem, and predicted costs of solving it: what the planner decides by.
+"""Sizes of a problem, and predicted costs of solving it, from which the planner decides.
 
-Costs are in passes over the stored elements of X, so that none depends on a machine.
+Costs are in passes over the stored elements of X, so no cost depends on a machine.
 """
 
 import math
@@ -9,13 +9,13 @@ from scipy import sparse
 
 from margins.tuning import TUNING
 
-# The size of data is that of CSR with float64 and int32, whatever their storage: orders, and so results,
-# do not depend on it.
+# Data sizes assume CSR with float64 and int32, for any storage, so that orders and therefore results do
+# not depend on the storage.
 BYTES_PER_NONZERO = 12
 
 
 class Costs:
-    """Sizes of a problem that the planner compares, and predicted costs, each computed once.
+    """The sizes of a problem that the planner compares, and predicted costs, each computed once.
 
     Parameters
     ----------
@@ -25,34 +25,34 @@ class Costs:
     Attributes
     ----------
     problem, tuning
-        As given.
+        The parameters.
     has_small_hessian : bool
-        True if a Hessian has no more elements than X stores: features are few.
+        True if a Hessian has no more elements than X stores, because features are few.
     """
 
     def __init__(self, problem, tuning=TUNING):
         self.problem, self.tuning = problem, tuning
         self._rows, self._m = problem.data.rows, problem.n_samples
         self._d, self._n = self._rows.n_features, problem.n_weights
-        # The number of samples is known, that of their elements has to be counted.
+        # The number of samples is known; the number of their elements must be counted.
         self.has_small_hessian = is_small_hessian(self._n, self._m, self._rows.has_nonzeros)
 
     @property
     def has_few_samples(self):
-        """True if samples are few beside the features: they may well be separable.
+        """True if samples are few relative to the features, so that they may well be separable.
 
-        Many of them then are at the margin: updates of single samples find them soon, and each Newton
-        step changes which they are.
+        Many samples are then on the margin. Updates by single samples find them soon, while each Newton
+        step changes which samples these are.
 
         **Source**: Cover (1965), Geometrical and statistical properties of systems of linear
-        inequalities: of samples in general position, labelled at random, twice as many as features are
-        separable in one case of two.
+        inequalities: with twice as many samples as features, in general position and labelled at random,
+        one case in two is separable.
         """
         return self._m <= self.tuning.newton.few_samples * self._d
 
     @property
     def has_many_elements(self):
-        """True if accesses of all samples cost more than a Newton step or two."""
+        """True if accessing all samples costs more than a Newton step or two."""
         return self._rows.has_nonzeros(self.tuning.newton.few_elements + 1)
 
     @property
@@ -65,22 +65,22 @@ class Costs:
 
     @property
     def product_passes(self):
-        """Passes over all samples to expect of Newton steps by Hessian-vector products: int."""
+        """The expected passes over all samples for Newton steps with Hessian-vector products."""
         newton = self.tuning.newton
         return newton.product_passes if self.problem.loss.is_smooth else newton.product_passes_smoothed
 
     @property
     def newton_passes(self):
-        """Passes over all samples that Newton steps are expected to cost: float."""
+        """The expected passes over all samples for Newton steps."""
         if not self.has_small_hessian:
             return self.product_passes
         newton = self.tuning.newton
         return self._passes_of_steps(newton.steps_of_few if self.has_few_samples else newton.steps)
 
     def _passes_of_steps(self, n_steps):
-        """Passes that so many Newton steps cost: float.
+        """Return the passes that `n_steps` Newton steps cost.
 
-        The first step sums a Hessian of all samples, and each solves with one, if it is stored.
+        The first step sums a Hessian of all samples; each step solves a system with it, if it is stored.
         """
         factorisation = self.tuning.cost.factorisation * self._n**3
         one_pass = self.tuning.cost.sample_access * self._m + self._rows.n_stored
@@ -88,7 +88,7 @@ class Costs:
 
     @property
     def _hessian_cost(self):
-        """The cost of summing a Hessian of all samples: float."""
+        """The cost of summing a Hessian of all samples."""
         cost, n = self.tuning.cost, self._n
         of_sample = self._rows.n_stored / max(self._m, 1)
         dense = n * (cost.dense_square * n + cost.dense_linear)
@@ -96,11 +96,11 @@ class Costs:
 
     @property
     def hessian_size(self):
-        """The number of samples whose Hessian serves for all: int; 0: it is that of all.
+        """The number of samples whose Hessian replaces the full Hessian; 0: the full Hessian is used.
 
-        As many as can be summed in the time that it takes to read all elements. Steps then converge
-        linearly, the faster the more samples there are for each weight. Not for a loss with upper
-        bounds, of which few samples are free.
+        It is the number of samples whose Hessian can be summed in the time that reading all elements
+        takes. Steps then converge linearly, and faster with more samples per weight. It is 0 for a loss
+        with upper bounds, which has few free samples.
 
         **Source**: Roosta-Khorasani & Mahoney (2019), Sub-sampled Newton methods.
         """
@@ -113,9 +113,9 @@ class Costs:
 
     @property
     def subsample_size(self):
-        """The size of the subsample of the first Newton steps: int; 0 if a subsample does not pay.
+        """The size of the subsample for the first Newton steps; 0 if a subsample does not pay.
 
-        It does not for a smooth loss, which few steps minimise in any case.
+        It does not pay for a smooth loss, which takes few steps in any case.
         """
         subsample, m = self.tuning.subsample, self._m
         if self.problem.loss.is_smooth or not self.has_small_hessian:
@@ -127,7 +127,7 @@ class Costs:
     def needs_passes(self):
         """True if passes over samples precede Newton steps, to identify the working set.
 
-        Not where elements are few: one more step, if any, costs less.
+        If elements are few, they do not pay: one more step, if any, costs less.
         """
         if not self.problem.loss.is_smooth and self._d > self.tuning.newton.few_features:
             return True
@@ -135,10 +135,10 @@ class Costs:
 
     @property
     def n_first_accessed(self):
-        """The number of samples that a pass before Newton steps accesses: int.
+        """The number of samples that a pass before Newton steps accesses.
 
-        All samples if the loss is not smooth: steps on a smoothed loss also need to know which dual
-        variables are free.
+        It accesses all samples if the loss is not smooth, because steps on a smoothed loss also need to
+        know which dual variables are free.
         """
         newton, m = self.tuning.newton, self._m
         if not self.problem.loss.is_smooth:
@@ -147,17 +147,17 @@ class Costs:
 
     @property
     def conjugate_pays(self):
-        """True if conjugate passes are to be tried before Newton steps in any case."""
+        """True if conjugate passes should be tried before Newton steps in any case."""
         return self.has_few_samples or not self.has_small_hessian
 
     @property
     def conjugate_may_pay(self):
-        """True if conjugate passes may take the place of Newton steps."""
+        """True if conjugate passes may replace Newton steps."""
         return self.conjugate_pays or self.newton_passes >= self.tuning.conjugate.min_newton_passes
 
     @property
     def newton_work(self):
-        """The work of Newton steps, where pairs of samples are slow: float, in elements accessed."""
+        """The work of Newton steps if pairs of samples are slow, in elements accessed."""
         passes = self.newton_passes
         if self.has_small_hessian:
             passes = max(passes, self._passes_of_steps(self.tuning.newton.steps_of_pairs))
@@ -165,8 +165,10 @@ class Costs:
 
     @property
     def pairs_pay(self):
-        """True if moves of pairs of samples, over their inner products, are expected to cost less than
-        Newton steps, which are many if the loss is not smooth."""
+        """True if moving pairs of samples over their inner products should cost less than Newton steps.
+
+        There are many Newton steps if the loss is not smooth.
+        """
         if not self.has_whole_matrix:
             return False
         n_pairs = self.tuning.decomposition.expected_pairs * self._m
@@ -177,12 +179,12 @@ class Costs:
 
     @property
     def has_whole_matrix(self):
-        """True if linear data are few samples, whose inner products are to be had."""
+        """True if linear data have so few samples that all their inner products are computed."""
         return self.problem.gram is not None and self._m <= self.tuning.decomposition.whole
 
     @property
     def multiplies_densely(self):
-        """True if rows of X are made dense to compute kernel values: matrix products then cost less."""
+        """True if kernel values of dense copies of rows cost less, as matrix products."""
         X = self.problem.data.rows.blocks.X
         return (
             sparse.issparse(X)
@@ -191,12 +193,12 @@ class Costs:
 
     @property
     def interior_point(self):
-        """The expected work of interior-point steps: float, in stored elements accessed."""
+        """The expected work of interior-point steps, in stored elements accessed."""
         cost, tuning = self.tuning.cost, self.tuning.interior_point
         return tuning.steps * (cost.factorisation * self._m**3 + tuning.overhead)
 
     def predicted_passes(self, solver, eps):
-        """Passes that a solver is expected to need: float.
+        """Return the number of passes that a solver is expected to need.
 
         Parameters
         ----------
@@ -214,19 +216,19 @@ class Costs:
 
 
 def is_small_hessian(n_weights, n_samples, has_nonzeros):
-    """True if a Hessian has no more elements than X stores: features are few.
+    """Return True if a Hessian has no more elements than X stores, because features are few.
 
     Parameters
     ----------
     n_weights, n_samples : int
     has_nonzeros : callable
-        ``has_nonzeros(n)`` is True if X stores n elements or more.
+        ``has_nonzeros(n)`` is True if X stores at least n elements.
     """
     return n_weights <= n_samples and has_nonzeros(n_weights**2)
 
 
 def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
-    """The least non-zeros with which samples are added to a Hessian in dense blocks: int or inf."""
+    """Return the minimum non-zeros for adding samples to a Hessian in dense blocks: int or inf."""
     if n_weights <= cost.min_block_features:
         return math.inf
     dense = n_weights * (cost.dense_square * n_weights + cost.dense_linear)
@@ -234,7 +236,7 @@ def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
 
 
 def rows_per_chunk(rows, tuning=TUNING.permutation):
-    """The number of rows in a chunk of data that are to be permuted in blocks; 1: without blocks.
+    """Return the number of rows per chunk if rows are permuted in blocks; 1: not in blocks.
 
     Parameters
     ----------
@@ -250,7 +252,7 @@ def rows_per_chunk(rows, tuning=TUNING.permutation):
 
 
 def gram_pays(X, tuning=TUNING):
-    """True if the Gram matrix replaces X: samples are few, and X is dense enough.
+    """Return True if the Gram matrix replaces X, because samples are few and X is dense enough.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """The driver: one binary problem, from the first full epoch to the proof.
 
-An algorithm is a generator of phases (`margins.solvers.base.Phase`): each names a solver, or rules and
-active sets, and continues from where the run is, until a full pass changes nothing, or until the
-certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_phase` that over epochs.
+An algorithm is a generator of phases (`margins.solvers.base.Phase`). Each phase names a solver, or rules
+and active sets. It continues from the state of the run until a full pass changes nothing or the
+certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_phase` the loop over
+epochs.
 """
 
 import time
@@ -17,16 +18,16 @@ from margins.solvers.state import RunState
 
 
 class Run(RunState):
-    """One fit of one binary problem: runs phases, epoch by epoch, until the proof.
+    """One fit of one binary problem, which runs phases, epoch by epoch, until the proof.
 
-    Parameters and attributes are those of `RunState`. Algorithms read a run, and change it by the
-    methods of its state, between phases; the methods here belong to the driver.
+    Parameters and attributes are those of `RunState`. Between phases, algorithms read a run and change
+    it with the methods of its state; the methods here belong to the driver.
     """
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run."""
         for phase in phases:
-            if self.n_epochs > 0:  # however short the time, a part of an epoch runs
+            if self.n_epochs > 0:  # even with very little time, part of an epoch runs
                 self._stop = self._limit_reached()
             if self._stop is None:
                 self._run_phase(phase)
@@ -52,15 +53,15 @@ class Run(RunState):
         self.end_phase()
 
     def limit_time(self, end):
-        """End the run, within an epoch if need be, at a time as `time.perf_counter` counts it."""
+        """Set the time, as in `time.perf_counter`, at which the run ends, even within an epoch."""
         self.end_of_time = end
 
     def report_of_part(self):
-        """The report on an epoch that the time limit has ended before the solver could: EpochReport."""
+        """Return the report on an epoch that the time limit ended before the solver could."""
         return EpochReport(1, 0, check_gap=False, primal=self._primal, is_cut=True)
 
     def begin_phase(self, phase):
-        """Begin a phase: its solver."""
+        """Start a phase, and return its solver."""
         solver = phase.make_solver()
         solver.start(self)
         self._phase, self.solver = phase, solver
@@ -86,7 +87,7 @@ class Run(RunState):
         )
 
     def begin_epoch(self):
-        """Begin a full epoch, and notify observers."""
+        """Start a full epoch, and notify observers."""
         self._report, self._checks_gap, self._is_certified = None, True, False
         if self.averaging is not None:
             self._counts_before = self.averaging.n_accesses, self.averaging.n_right
@@ -94,7 +95,7 @@ class Run(RunState):
             self._watch.begin_epoch(self.n_epochs + 1)
 
     def add(self, report):
-        """Add the report of a solver, on a whole epoch or on a part of it."""
+        """Add the report of a solver on a whole epoch or a part of one."""
         self._report = report if self._report is None else self._report.followed_by(report)
         self.n_accesses += report.n_accesses
         self._primal = report.primal
@@ -102,7 +103,7 @@ class Run(RunState):
             self.dual_scale = 1.0
 
     def end_epoch(self):
-        """End a full epoch: certify and record it, notify observers. True if the phase ends with it."""
+        """End a full epoch: certify, record and notify observers. Return True if the phase ends, too."""
         report = self._report
         self.n_epochs += 1
         self.clean = report.n_changed == 0
@@ -131,7 +132,7 @@ class Run(RunState):
         return self._stop is not None or self._ends_phase(report)
 
     def _certify_epoch(self):
-        """Compute the certificate of a full epoch, if it could end the run: True if it was computed."""
+        """Compute the certificate of a full epoch, and return True, if it could end the run."""
         self._correct_rounding()
         if self.eps is None or (self.specification.needs_clean_pass and not self.clean):
             return False
@@ -144,13 +145,13 @@ class Run(RunState):
         return True
 
     def _stop_after(self, report, is_stopped):
-        """Why the run stops after this epoch: Ending; None if it does not.
+        """Return the reason to stop after this epoch; None to go on.
 
         Parameters
         ----------
         report : EpochReport
         is_stopped : bool
-            True: an observer stops it.
+            True: an observer stops the run.
         """
         if not report.is_cut and self._is_done():
             return self._converged_ending
@@ -160,7 +161,7 @@ class Run(RunState):
             return Ending.NO_PROGRESS
         if report.is_cut:
             return Ending.MAX_TIME
-        # Where every access shrinks the weights, an epoch without updates is no convergence.
+        # If every access shrinks the weights, an epoch without updates does not mean convergence.
         decays = self.solver.decays
         if self.standstill is not None and not decays:
             return Ending.STANDSTILL
@@ -170,11 +171,11 @@ class Run(RunState):
                 return Ending.INFEASIBLE
         if self.finished and not (self.eps is None and decays):
             return None
-        # Before the algorithm prepares another phase: it may begin again from 0, or rescale.
+        # Checked before the algorithm prepares another phase, which may restart from 0 or rescale.
         return self._limit_reached()
 
     def _is_done(self):
-        """True if the run has reached its end, by the proof or by an epoch without changes."""
+        """Return True if the run reached its end, by the proof or by an epoch without changes."""
         phase = self._phase
         if phase.until is not None and phase.until(self):
             self.clean = True
@@ -184,7 +185,7 @@ class Run(RunState):
         return phase.is_last and not self.solver.decays and self.finished
 
     def _ends_phase(self, report):
-        """True if the phase ends after this epoch, whether or not the run does."""
+        """Return True if the phase ends after this epoch, whether the run does or not."""
         if report.is_exhausted or (self.clean and not self.solver.decays):
             return True
         limit, n_epochs = self._phase.epochs, self.n_epochs - self._begin[0]
@@ -196,7 +197,7 @@ class Run(RunState):
         return Ending.UNCHANGED if self.eps is None else Ending.PROVEN
 
     def _limit_reached(self):
-        """The limit that has been reached: Ending; None if there is none."""
+        """Return the limit that has been reached; None if there is none."""
         if self.n_epochs >= self.max_iter:
             return Ending.MAX_ITER
         return Ending.MAX_TIME if time.perf_counter() >= self.end_of_time else None
@@ -212,7 +213,7 @@ class Run(RunState):
         if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
         was_stopped = self._stop not in (None, self._converged_ending)
-        # A limit may come before the clean pass by which a run is to end.
+        # A limit may be reached before the clean pass that should end the run.
         is_proven_at_limit = self._stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
         if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
             self.ending = self._converged_ending
@@ -225,7 +226,7 @@ class Run(RunState):
             self._watch.end()
 
     def _count_remaining_epochs(self):
-        """Count the accesses of all remaining epochs, which would equal the last one, in the average."""
+        """Count the accesses of all remaining epochs, which would equal the last, in the average."""
         # A double counts exactly up to 2**53.
         n_epochs = min(self.max_iter - self.n_epochs, 2**53 // len(self.data))
         n_accesses, n_right = self._counts_before
@@ -233,7 +234,7 @@ class Run(RunState):
         self.averaging.n_right += n_epochs * (self.averaging.n_right - n_right)
 
     def _correct_rounding(self):
-        """Recompute what updates have rounded off."""
+        """Recompute what updates have rounded."""
         if self.solver is not None:
             self.solver.make_exact(self)
         self.weights.recompute(self.data)
@@ -241,12 +242,11 @@ class Run(RunState):
             self._rounding.correct(self)
 
     def _leave_rounding(self):
-        """Before a proof is final, leave the sums over a Gram matrix or over rows of a kernel: True if
-        there were any."""
+        """Replace sums over a Gram matrix or kernel rows before a proof is final; True if any."""
         if self.leave_gram():
             return True
-        before = self.weights.sqnorm
+        sqnorm_before = self.weights.sqnorm
         if self._rounding is None or not self._rounding.correct_kernel_sums(self):
             return False
-        self._forget_dual_unless(before)
+        self._forget_dual_unless(sqnorm_before)
         return True

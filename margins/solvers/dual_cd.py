@@ -1,4 +1,4 @@
-"""Dual coordinate descent: optimise one dual variable after the other."""
+"""Dual coordinate descent, which optimises one dual variable at a time."""
 
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
 from margins.solvers._dual_cd import ShrinkingPasses
@@ -9,7 +9,7 @@ DCD_PASSES = 20
 
 
 def dual_coordinate_descent(run, shrinking=True):
-    """The solver of dual coordinate descent for a run: Solver.
+    """Return the solver of dual coordinate descent for a run.
 
     With `shrinking` it passes over a working set between full passes.
 
@@ -20,5 +20,5 @@ def dual_coordinate_descent(run, shrinking=True):
     rules = Rules(UnitMargin(), CoordinateStep(), NoShrink())
     if not shrinking:
         return RulesSolver(rules, name="dcd")
-    # The orders of the inner passes must differ from those of the full ones.
+    # The orders of the inner passes must differ from the orders of the full passes.
     return EpochSolver(rules, ShrinkingPasses((run.seed, 1), DCD_PASSES), "dcd")

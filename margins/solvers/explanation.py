@@ -9,7 +9,7 @@ from margins.solvers.plans import Plan
 
 @dataclass(frozen=True)
 class Explanation:
-    """The plan of a fit and its reason, as EXPLAIN in a database. Nothing has been trained.
+    """The plan of a fit and its reason, like EXPLAIN in a database. Nothing has been trained.
 
     Attributes
     ----------
@@ -18,13 +18,13 @@ class Explanation:
     loss : str
     kernel : str
     rows : {"X", "Gram matrix", "kernel"}
-        The matrix that the solvers read.
+        Matrix that the solvers read.
     eps : float
     required_gap : float
-        The relative duality gap that proves eps.
+        Relative duality gap that proves `eps`.
     plan : Plan
     candidates : tuple of Candidate
-        All solvers, with predicted costs, or why they are not applicable.
+        All solvers, with predicted costs or the reasons why they are not applicable.
 
     Examples
     --------
@@ -48,10 +48,10 @@ class Explanation:
 
     @property
     def solver(self):
-        """The names of the solvers that are planned, in order: str, joined by ' + '."""
+        """The names of the planned solvers, in order, joined by ' + '."""
         names = [phase.solver for phase in self.plan.phases]
         return " + ".join(
-            name for name, before in zip(names, [None, *names], strict=False) if name != before
+            name for name, previous in zip(names, [None, *names], strict=False) if name != previous
         )
 
     def __repr__(self):
@@ -73,7 +73,7 @@ class Explanation:
 
 
 def explanation_of(training_set, of_problem, problem, specification, plan, kernel):
-    """The explanation of a plan for the first problem; `kernel` is as it was given."""
+    """Return the explanation of a plan for the first problem; `kernel` is the value that was passed."""
     X, loss = training_set.samples.X, problem.loss
     is_gram = of_problem.features is not None
     n_stored = X.shape[0] * X.shape[1] if training_set.is_kernel else int(rows_of(X).n_stored)

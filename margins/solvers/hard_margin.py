@@ -1,17 +1,18 @@
-"""Hard margins, as the limit of soft ones.
+"""Hard margins, as limits of soft margins.
 
 The problem: given samples that some hyperplane may separate,
 
     min |w|^2 / 2   subject to   w.y_k >= 1
 
-An epoch solves the problem of the squared hinge loss with a finite C, by the solver that suits it, from
-the solution of the one before; C grows from epoch to epoch. Each weight vector is a candidate for the
+An epoch solves the problem of the squared hinge loss with a finite C, by a suitable solver, from the
+solution of the previous epoch; C grows from epoch to epoch. Each weight vector is a candidate for the
 largest margin, and all dual variables are feasible for the hard margin, so the certificate of each epoch
-is about the problem itself.
+is about the hard margin itself.
 
-If the classes are separable, the slacks alpha_k / (2 C) vanish, and the margin achieved converges to the
-largest one. If they are not, |a| stays bounded while the sum S of the dual variables grows like C: then
-|a| / S, the distance of two points in the convex hulls of the classes, proves that no margin exceeds it.
+If the classes are separable, the slacks alpha_k / (2 C) vanish, and the achieved margin converges to the
+largest margin. If they are not separable, |a| stays bounded while the sum S of the dual variables grows
+like C. Then |a| / S, the distance of two points in the convex hulls of the classes, proves that no
+margin exceeds it.
 
 **Source**: Cortes & Vapnik (1995), Support-vector networks; Keerthi, Shevade, Bhattacharyya & Murthy
 (2000), A fast iterative nearest point algorithm for support vector machine classifier design, on hulls.
@@ -32,12 +33,12 @@ from margins.tuning import TUNING
 
 
 class HardMarginSolver(Solver):
-    """Full epochs of squared hinge losses, one for each C.
+    """A solver whose full epochs solve squared hinge losses, one for each C.
 
     Parameters
     ----------
     plan : callable
-        ``plan(problem, specification, is_warm, start)`` is the plan of a problem with a finite C.
+        ``plan(problem, specification, is_warm, start)`` returns the plan of a problem with a finite C.
     tuning : margins.tuning.HardMarginTuning, optional
     """
 
@@ -45,19 +46,19 @@ class HardMarginSolver(Solver):
 
     def __init__(self, plan, tuning=TUNING.hard_margin):
         self._plan, self._tuning = plan, tuning
-        self._last = self._best = None  # the runs of the last C, and of the one of the smallest gap
+        self._last = self._best = None  # the runs of the last C, and of the C with the smallest gap
         self._least_gap = math.inf
         self.is_last = False  # True: no larger C is left
 
     def start(self, run):
-        """Start with a C at which few samples are within the margin."""
+        """Start with a C for which few samples are within the margin."""
         self._sqradius = radius_of(run.data) ** 2 or 1.0
         self._penalties = self._penalties_and_starts()
 
     def _penalties_and_starts(self):
-        """Yield each C, and the run to start from: growing ones, then some near the best one so far.
+        """Yield each C and the run to start from: first growing C, then some C near the best so far.
 
-        The slacks of a small C are long, and the products of a large one are rounded.
+        A small C leaves long slacks, and a large C rounds the products.
         """
         tuning = self._tuning
         ratio = tuning.first_ratio
@@ -87,7 +88,7 @@ class HardMarginSolver(Solver):
         self._last = self._best = None
 
     def _give(self, run, inner):
-        """Make the model and the dual variables of a run those of this one: its PrimalPoint, if any."""
+        """Give a run the model and dual variables of `inner`; return its PrimalPoint, if any."""
         run.weights = inner.weights.copy()
         if inner.dual_scale > 0:
             run.weights.rescale(inner.dual_scale)
@@ -100,8 +101,8 @@ class HardMarginSolver(Solver):
             self._centre(run, inner, primal)
         return primal
 
-    def _solve(self, run, C, before):
-        """The run of a C, from the one before, if there is one."""
+    def _solve(self, run, C, previous):
+        """Return the run for a C, which starts from the previous run if there is one."""
         loss = SquaredHinge(C)
         samples = run.data.with_limits(diag=of_each(loss.diag, len(run.data)))
         specification = run.specification._replace(
@@ -109,21 +110,21 @@ class HardMarginSolver(Solver):
         )
         inner = Run(Problem(samples, loss), run.seed, specification)
         inner.limit_time(run.end_of_time)
-        start = None if before is None else start_from(inner, before)
+        start = None if previous is None else start_from(inner, previous)
         plan = self._plan(inner.problem, specification, inner.is_warm, start)
-        # Near the last solution the first solver succeeds, or rounding stops the others, too.
+        # Near the last solution the first solver succeeds, or rounding stops the other solvers, too.
         inner.train(plan.phases[0].phases(inner) if inner.is_warm else plan.phases_of(inner))
         return inner
 
     def _centre(self, run, inner, primal):
-        """Change a free intercept to that of equal smallest margins of both classes."""
+        """Change a free intercept so that both classes have the same smallest margin."""
         signs = run.data.signs
         if primal is None:
             run.set_threshold(inner.theta)
             products = run.weights.products(run.data) - inner.theta * signs
         else:
             products = primal.margins
-        # If nothing separates the classes, smallest margins are those of outliers.
+        # If nothing separates the classes, outliers have the smallest margins.
         loss = run.loss if run.indefinite is None else inner.loss
         change = loss.best_intercept(signs * products, signs)
         if primal is None or run.data.sqrho == 0:
@@ -134,30 +135,30 @@ class HardMarginSolver(Solver):
 
 
 def inseparability(run, tuning=TUNING.hard_margin):
-    """Why no hyperplane separates the classes of a run with a hard margin: str; None if one may.
+    """Return why no hyperplane separates the classes of a hard-margin run; None if one may.
 
     Parameters
     ----------
     run : Run
-        With a certificate.
+        A run with a certificate.
     tuning : margins.tuning.HardMarginTuning, optional
     """
     bound, radius = geometric_bound(run), radius_of(run.data)
     is_over = run.certificate.margin <= 0 and run.solver.is_last
     if not bound <= (tuning.separable_at_end if is_over else tuning.separable) * radius:
         return None
-    place = "mean" if _is_central(run.data) else "origin"
+    centre = "mean" if _is_central(run.data) else "origin"
     return (
         f"no hyperplane separates the classes by a margin of more than {bound:.3g}, "
-        f"{bound / radius:.2g} of the largest distance of a sample from the {place}"
+        f"{bound / radius:.2g} of the largest distance of a sample from the {centre}"
     )
 
 
 def geometric_bound(run):
-    """An upper bound of the distance of the closest sample from any separating hyperplane: float.
+    """Return an upper bound on the distance of the closest sample from any separating hyperplane.
 
-    Where the intercept b is penalised, |w|^2 + b^2 / rho^2 is the squared length of a weight vector. A
-    hyperplane that separates samples of length R or less crosses their ball, so |b| <= R |w|.
+    If the intercept b is penalised, |w|^2 + b^2 / rho^2 is the squared length of a weight vector. A
+    hyperplane that separates samples of length at most R crosses their ball, so |b| <= R |w|.
     """
     data, bound = run.data, run.certificate.upper_bound
     if data.has_free_intercept or data.sqrho == 0:
@@ -166,7 +167,7 @@ def geometric_bound(run):
 
 
 def radius_of(data):
-    """The largest distance of a sample from the mean or, without a free intercept, from the origin."""
+    """Return the largest distance of a sample from the mean or, unless `_is_central`, the origin."""
     sqnorms, m = data.ordinary_sqnorms, len(data)
     if not _is_central(data):
         return math.sqrt(float(sqnorms.max()))
@@ -177,5 +178,5 @@ def radius_of(data):
 
 
 def _is_central(data):
-    """True if distances are those from the mean: moving all samples changes no margin."""
+    """Return True if distances are measured from the mean: moving all samples changes no margin."""
     return data.has_free_intercept and not data.rows.is_kernel

@@ -1,4 +1,4 @@
-"""The records of a run, and the sentences made of them."""
+"""The records of a run, and the messages made from them."""
 
 from typing import NamedTuple
 
@@ -11,18 +11,18 @@ class Epoch(NamedTuple):
     Attributes
     ----------
     epoch : int
-        From 1.
+        Number of the epoch, from 1.
     updates : int
-        Since the start of the run, multiplicities counted.
+        Updates since the start of the run, counting multiplicities.
     mistakes : int
-        Misclassified samples of the full pass, by the rules' condition, including those whose dual
-        variable was at its upper bound. Of a solver that changes many dual variables at once: their
-        number.
+        Misclassified samples of the full pass, by the rules' condition, including samples whose dual
+        variable was at its upper bound. If a solver changes many dual variables at once, the number that
+        it changed.
     certificate : Certificate or None
-        Proven at its end; None if it was not computed: where the estimated gap is above the tolerance,
-        or, if the fit must end with an epoch that changes nothing, before such an epoch.
+        Certificate at the end of the epoch. It is not computed (None) if the estimated gap is above the
+        tolerance or, if the fit must end with an epoch that changes nothing, before such an epoch.
     solver : str
-        The name of its solver.
+        Name of the solver.
     """
 
     epoch: int
@@ -33,13 +33,13 @@ class Epoch(NamedTuple):
 
 
 def progress(epoch, moves_together):
-    """The line of progress of a full epoch: str.
+    """Return the progress line of a full epoch.
 
     Parameters
     ----------
     epoch : Epoch
     moves_together : bool
-        True: its solver changes many dual variables at once.
+        True: the solver changes many dual variables at once.
     """
     samples = "moved together" if moves_together else "misclassified"
     line = f"epoch {epoch.epoch} ({epoch.solver}): {epoch.mistakes} samples {samples}"
@@ -51,14 +51,14 @@ def progress(epoch, moves_together):
 
 
 def standstill(n_unmoved, rules):
-    """Why an epoch that has changed nothing is no convergence: str.
+    """Return why an epoch that changed nothing does not mean convergence.
 
     Parameters
     ----------
     n_unmoved : int
-        Misclassified samples with a dual variable below its upper bound that no update has changed.
+        Misclassified samples with a dual variable below its upper bound that no update changed.
     rules : margins.rules.Rules
-        Of the pass over all samples.
+        Rules of the pass over all samples.
     """
     samples, are = ("samples", "are") if n_unmoved > 1 else ("sample", "is")
     return (

@@ -1,7 +1,7 @@
-"""Runs over a kernel that is not positive semidefinite: what shows it, and what their model is.
+"""Runs with a kernel that is not positive semidefinite: how to detect it, and their model.
 
-|a|^2 may then be negative, the objective has no lower bound, and no dual value is one. The model of such
-a run is what its dual variables give, proven or not.
+|a|^2 may then be negative, the objective has no lower bound, and no dual value is a bound. The model of
+such a run is computed from its dual variables, without a proof.
 """
 
 import math
@@ -10,33 +10,33 @@ import numpy as np
 
 from margins.kernels.semidefinite import MAX_SAMPLES
 
-# Of |a|^2, relative to that of vectors of one direction: kernels may be computed in single precision.
+# Relative to |a|^2 of parallel vectors; as large as this because kernels may be in single precision.
 ROUNDING_OF_SINGLE = 1e-6
 
 
 def known_indefinite(data):
-    """What the kernel matrix has shown so far: str; None: nothing.
+    """Return the evidence in the kernel matrix so far; None: no evidence.
 
     Parameters
     ----------
     data : BinaryData
-        Of a kernel.
+        Samples of a kernel.
     """
     blocks = data.rows.blocks
     return None if blocks is None else blocks.indefinite
 
 
 def why_indefinite(data, weights, closely=False):
-    """What shows that the kernel of a problem is not positive semidefinite: str; None: nothing does.
+    """Return the evidence that a problem's kernel is not positive semidefinite; None: no evidence.
 
     Parameters
     ----------
     data : BinaryData
-        Of a kernel.
+        Samples of a kernel.
     weights : WeightVector
-        With the dual variables: their |a|^2 may be negative.
+        Weight vector with the dual variables, whose |a|^2 may be negative.
     closely : bool
-        True: the matrix of the support vectors is looked at, of those with the largest dual variables.
+        True: also examine the matrix of the support vectors with the largest dual variables.
     """
     blocks = data.rows.blocks
     if blocks is None or blocks.kernel.is_semidefinite or blocks.indefinite is not None:
@@ -54,10 +54,10 @@ def why_indefinite(data, weights, closely=False):
 
 
 def with_model(bounds, loss, products):
-    """The bounds of such a run: without a dual value, and of a model that is not zero.
+    """Return the bounds of such a run: without a dual value, and with a model that is not zero.
 
-    If no multiple of the dual variables is best, since |a|^2 is not positive, it is the one of least
-    loss among 1, 1/2, 1/4, ...
+    If |a|^2 is not positive, no multiple of the dual variables is best. The multiple with the smallest
+    loss among 1, 1/2, 1/4, ... is then used.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """An interior-point method over the whole kernel matrix, in double precision.
 
-The problem: the dual of a kernel classifier, as of `decomposition`, with at most a few thousand samples,
+The problem: the dual of a kernel classifier, as in `decomposition`, with at most a few thousand samples,
 
     min alpha.H alpha / 2 - sum_k alpha_k,   0 <= alpha_k <= U_k,   and, if the intercept is free,
     sum_k alpha_k l_k = 0,
@@ -10,12 +10,12 @@ bounds and b of the constraint, a solution satisfies
 
     H alpha - 1 + b l - z + t = 0,   z_k alpha_k = mu,   t_k (U_k - alpha_k) = mu
 
-at mu = 0. Newton steps on these equations reduce mu, all variables inside their bounds; each factors
-H + diag(z / alpha + t / (U - alpha)). Ten to forty steps are usually enough, whatever the condition of
-H; decomposition, which follows the gradient, may need a million.
+with mu = 0. Newton steps on these equations reduce mu while all variables stay inside their bounds; each
+step factors H + diag(z / alpha + t / (U - alpha)). Ten to forty steps are usually enough, for any
+condition number of H; decomposition, which follows the gradient, may need a million.
 
-An iterate has no dual variable at a bound. Its certificate is that of the dual variables after those
-that approach a bound have been moved onto it, so that few samples are support vectors.
+An iterate has no dual variable at a bound. The certificate is computed after variables that approach a
+bound have been moved onto it, so that few samples are support vectors.
 
 **Source**: Mehrotra (1992), On the implementation of a primal-dual interior point method; Fine &
 Scheinberg (2001), Efficient SVM training using low-rank kernel representations.
@@ -36,27 +36,27 @@ from margins.tuning import TUNING
 
 # A step goes this share of the way to the nearest bound.
 STEP = 0.995
-# A variable is moved onto a bound if its multiplier, divided by what the variable adds to its own
-# gradient, exceeds a ratio: the smallest of these with which the gap is still proven.
+# A variable is moved onto a bound if its multiplier, divided by the variable's contribution to its own
+# gradient, exceeds a ratio: the smallest of these for which the gap is still proven.
 RATIOS = (1.0, 1e2, 1e4, 1e6, math.inf)
-# Times n, it is added to a diagonal of n ones, so that rounding does not prevent the factorisation.
+# RIDGE * n is added to a diagonal of n ones, so that rounding does not prevent the factorisation.
 RIDGE = 1e-15
-LARGEST = 1e100  # of a variable: beyond, a hard margin has no solution
+LARGEST = 1e100  # largest value of a variable: beyond this, a hard margin has no solution
 REFINEMENTS = 2  # of the solution of a linear system, whose residuals are known exactly
 
 
 class DualPoint(NamedTuple):
-    """Feasible dual variables, and what follows from them."""
+    """Feasible dual variables, and values that follow from them."""
 
     alpha: np.ndarray
-    products: np.ndarray  # sum_j alpha_j l_j K(x_j, x_k) of all samples k
+    products: np.ndarray  # sum_j alpha_j l_j K(x_j, x_k) for all samples k
     intercept: float
     dual: float  # the dual value
     gap: float  # relative duality gap
 
 
 class InteriorPointSolver(Solver):
-    """Full epochs of one Newton step each, from the middle of the feasible region.
+    """A solver whose full epochs are Newton steps, from the middle of the feasible region.
 
     Parameters
     ----------
@@ -80,23 +80,23 @@ class InteriorPointSolver(Solver):
         return None
 
     def start(self, run):
-        """Start in the middle; the dual variables of the run stay where none are better."""
+        """Start in the middle; the dual variables of the run stay until better ones are found."""
         run.rescale_to_feasible()
         self._data, self._loss, m = run.data, run.loss, len(run.data)
         self._signs = self._data.signs
         self._upper, self._diag = array_of_each(self._loss.upper, m), array_of_each(self._loss.diag, m)
-        self._included = np.flatnonzero(self._upper > 0)  # the others are a test set
+        self._included = np.flatnonzero(self._upper > 0)  # other samples are a test set
         self._K = self._data.rows.blocks.matrix
         self._steps = self._steps_of_problem()
-        # The best dual variables so far, and the ratio by which they were moved onto bounds. It is the
-        # least one if no further steps are to be made for fewer support vectors.
+        # The best dual variables so far, and the ratio with which they were moved onto bounds. The ratio
+        # is the smallest one if no further steps are needed to reduce the support vectors.
         self._best = self._point(np.minimum(run.weights.dual, self._upper)[self._included])
         self._ratio = RATIOS[0] if self._best.gap <= run.required_gap else math.inf
         self._least_gap = math.inf
         self._n_steps = self._n_stalled = self._n_proven = 0
 
     def _steps_of_problem(self):
-        """The steps for the samples that are included."""
+        """Return the steps for the included samples."""
         included, is_free = self._included, self._data.has_free_intercept
         K, signs = self._K[np.ix_(included, included)], self._signs[included].astype(np.float64)
         if is_free:
@@ -118,7 +118,7 @@ class InteriorPointSolver(Solver):
             is_solved = steps.step()
         gap = self._update_best(required)
         reduction = self._tuning.slow_reduction
-        # The products with multipliers sum up to the gap, but for rounding.
+        # The products with multipliers sum up to the gap, up to rounding.
         is_slow = not gap < reduction * self._least_gap and not (
             required * self._best.dual / len(self._upper) < steps.mu < reduction * mu
         )
@@ -153,7 +153,7 @@ class InteriorPointSolver(Solver):
         gap = math.inf
         for ratio in RATIOS:
             if self._best.gap <= required and ratio >= self._ratio:
-                break  # no fewer support vectors
+                break  # no further reduction of support vectors
             point = self._point(self._steps.at_bounds(ratio))
             gap = min(gap, point.gap)
             if point.gap < self._best.gap or point.gap <= required:
@@ -161,7 +161,7 @@ class InteriorPointSolver(Solver):
         return gap
 
     def _point(self, variables):
-        """Feasible dual variables near these, of the samples that are included: DualPoint."""
+        """Return the DualPoint of feasible dual variables near these, for the included samples."""
         data, loss = self._data, self._loss
         alpha = np.zeros(len(self._upper))
         alpha[self._included] = variables
@@ -186,7 +186,7 @@ class InteriorPointSolver(Solver):
         return DualPoint(alpha, products, intercept, dual, gap)
 
     def _give(self, run):
-        """Make the best dual variables those of the run."""
+        """Give the run the best dual variables."""
         alpha, products, intercept, *_ = self._best
         last = math.sqrt(self._data.sqrho) * math.fsum(self._signs * alpha)
         run.weights.assign(self._data, alpha, np.append(products, last))
@@ -203,7 +203,7 @@ class InteriorPointSolver(Solver):
 
 
 class InteriorSteps:
-    """Primal-dual steps of a quadratic problem with bounds, and with at most one equation.
+    """Primal-dual steps for a quadratic problem with bounds and at most one equation.
 
     Minimise x.H x / 2 - sum_k x_k, 0 <= x_k <= U_k, l.x = 0. Variables are scaled so that the diagonal
     of H is 1.
@@ -215,12 +215,12 @@ class InteriorSteps:
     upper : ndarray of float64, shape (n,)
         inf: no upper bound.
     signs : ndarray of float64, shape (n,), or None
-        l; None: there is no equation.
+        l; None: no equation.
 
     Attributes
     ----------
     mu : float
-        Complementarity: the mean product of a multiplier and its variable's distance from the bound.
+        Complementarity: mean product of a multiplier and the distance of its variable from the bound.
     """
 
     def __init__(self, H, upper, signs):
@@ -249,7 +249,7 @@ class InteriorSteps:
         return (float(x @ lower) + float(slack @ upper)) / self._n_bounds
 
     def step(self):
-        """One predictor and corrector step: False if none is possible."""
+        """Take one predictor and corrector step, and return False if that is impossible."""
         x, slack, z, t = self._x, self._slack, self._lower_multiplier, self._upper_multiplier
         mu = self.mu
         if not mu > 0:  # it has underflowed
@@ -263,13 +263,13 @@ class InteriorSteps:
             return False
 
         def direction(lower_change, upper_change):
-            """The changes of all variables that make the products with multipliers change by these."""
-            rest = -gradient + lower_change / x - upper_change / slack
-            dx, db = system.solve(rest, 0.0 if self._normal is None else -self._normal @ x)
+            """Return the changes of all variables that change the products with multipliers by these."""
+            right_side = -gradient + lower_change / x - upper_change / slack
+            dx, db = system.solve(right_side, 0.0 if self._normal is None else -self._normal @ x)
             return dx, db, (lower_change - z * dx) / x, (upper_change + t * dx) / slack
 
         def step_lengths(dx, lower, upper):
-            """How far the variables may go along a direction, and the multipliers."""
+            """Return how far the variables and the multipliers may go along a direction."""
             bounded = slack[self._is_bounded], -dx[self._is_bounded]
             return (
                 min(_step_length(x, dx), _step_length(*bounded)),
@@ -278,8 +278,8 @@ class InteriorSteps:
 
         dx, _, lower, upper = direction(-x * z, -slack * t)
         primal, dual = step_lengths(dx, lower, upper)
-        after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
-        target = mu * (self._complementarity(*after) / mu) ** 3
+        variables_after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
+        target = mu * (self._complementarity(*variables_after) / mu) ** 3
         dx, db, lower, upper = direction(
             target - x * z - dx * lower, (target - slack * t + dx * upper) * self._is_bounded
         )
@@ -294,10 +294,10 @@ class InteriorSteps:
         return True
 
     def at_bounds(self, ratio):
-        """The variables, those that approach a bound moved onto it: ndarray of float64, shape (n,).
+        """Return the variables after moving those that approach a bound onto it.
 
-        One approaches 0 if its multiplier exceeds what it contributes to its own gradient; the larger
-        the ratio of both, the more certainly.
+        A variable approaches 0 if its multiplier exceeds its contribution to its own gradient; the
+        larger the ratio of both, the more certainly.
         """
         x = np.where(self._lower_multiplier > ratio * self._x, 0.0, self._x)
         x = np.where(self._upper_multiplier > ratio * self._slack, self._upper, x)
@@ -327,7 +327,7 @@ class _NewtonSystem:
         return cho_solve(self._factor, right / self._scale, check_finite=False) / self._scale
 
     def solve(self, right, constraint):
-        """The dx of the variables, and of the multiplier of the equation."""
+        """Return the changes dx of the variables and the change of the equation's multiplier."""
         dx = self._divide(right)
         if self._normal is None:
             return dx, 0.0
@@ -336,6 +336,6 @@ class _NewtonSystem:
 
 
 def _step_length(values, changes):
-    """The largest multiple of the changes, at most 1, that leaves all values at least 0."""
+    """Return the largest multiple of the changes, at most 1, that leaves all values at least 0."""
     falls = changes < 0
     return float(np.min(-values[falls] / changes[falls], initial=1.0))

@@ -3,16 +3,15 @@
 import math
 import time
 
-# Samples that one run after the other processes: their rows, or rows of a kernel matrix, stay in the
-# cache.
+# Samples that the runs process in turn: their rows, or rows of a kernel matrix, stay in the cache.
 SLICE = 512
 
 
 def train_in_one_pass(runs, phases, end_of_time=math.inf):
     """Run one phase of each run, with one common pass over the samples per epoch.
 
-    The phases are of rules without active sets. The runs must process their samples in the same order;
-    results are those of separate runs. `end_of_time` is in seconds of `time.perf_counter`.
+    The phases have rules without active sets. The runs must process their samples in the same order;
+    results are the same as for separate runs. `end_of_time` is in seconds of `time.perf_counter`.
     """
     for run in runs:
         run.limit_time(end_of_time)

@@ -1,6 +1,6 @@
-"""Plans: short lists of phases, with purposes and conditions, and the phases that they consist of.
+"""Plans: short lists of phases with purposes and conditions, and the solver phases they consist of.
 
-What is in a plan is decided in `margins.solvers.auto`.
+`margins.solvers.auto` decides what a plan contains.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class PlannedPhase(NamedTuple):
     phases : callable
         ``phases(run)`` yields margins.solvers.base.Phase.
     condition : str or None
-        The condition under which it runs, if known only then; None: unless the phases before have ended
+        Condition under which the phase runs, if it is known only then; None: unless earlier phases ended
         the fit.
     """
 
@@ -46,12 +46,13 @@ class PlannedPhase(NamedTuple):
 
 
 class Plan:
-    """How a problem is going to be solved.
+    """A plan: the phases that solve a problem, and why.
 
     Parameters
     ----------
     phases : callable
-        ``phases()`` yields PlannedPhase, each made only when the ones before have not ended the fit.
+        ``phases()`` yields PlannedPhase; each is made only if the previous phases have not ended the
+        fit.
     reason : str
     """
 
@@ -60,11 +61,11 @@ class Plan:
 
     @property
     def phases(self):
-        """All phases: tuple of PlannedPhase."""
+        """All phases, as a tuple of PlannedPhase."""
         return tuple(self._phases())
 
     def phases_of(self, run):
-        """The phases of a run: yields margins.solvers.base.Phase."""
+        """Yield the margins.solvers.base.Phase of a run."""
         for phase in self._phases():
             if run.indefinite is None or run.n_epochs == 0:  # no other solver would prove it either
                 yield from phase.phases(run)
@@ -74,7 +75,7 @@ class Plan:
 
 
 class Precondition(NamedTuple):
-    """A condition of a phase that is known only when the phase is to start.
+    """A condition of a phase that is known only when the phase could start.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class Precondition(NamedTuple):
 
 
 class PhaseBuilder:
-    """Makes the phases of plans.
+    """The maker of the phases of plans.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class PhaseBuilder:
         self._specification, self._tuning = specification, tuning
 
     def newton(self, purpose, make_solver, restarts=False):
-        """Newton steps, from the hypothesis of the run or, with `restarts`, from w = 0."""
+        """Plan Newton steps, from the hypothesis of the run or, with `restarts`, from w = 0."""
 
         def phases(run):
             if restarts:
@@ -110,7 +111,7 @@ class PhaseBuilder:
         return PlannedPhase("newton", purpose, phases)
 
     def continuation(self, plan):
-        """Soft margins whose C grows; `plan` as of `HardMarginSolver`."""
+        """Plan soft margins whose C grows; `plan` as in `HardMarginSolver`."""
         tuning = self._tuning.hard_margin
 
         def why_inseparable(run):
@@ -122,7 +123,7 @@ class PhaseBuilder:
         return PlannedPhase("continuation", "soft margins whose C grows", phases)
 
     def decomposition(self, make_solver):
-        """Subproblems of working sets."""
+        """Plan subproblems of working sets."""
 
         def phases(run):
             yield Phase(solver=make_solver())
@@ -130,7 +131,7 @@ class PhaseBuilder:
         return PlannedPhase("decomposition", "subproblems of working sets", phases)
 
     def interior_point(self):
-        """Interior-point steps, over the whole kernel matrix."""
+        """Plan interior-point steps over the whole kernel matrix."""
 
         def phases(run):
             yield Phase(solver=InteriorPointSolver(self._tuning.interior_point))
@@ -139,7 +140,7 @@ class PhaseBuilder:
         return PlannedPhase("interior-point", purpose, phases)
 
     def first_passes(self, n):
-        """One epoch of accesses, of n samples."""
+        """Plan one epoch that accesses n samples."""
         n_averaged = self._tuning.newton.averaged_iterates
 
         def late_average(weights):
@@ -147,18 +148,18 @@ class PhaseBuilder:
 
         def phases(run):
             if run.n_epochs > 0:
-                # Newton steps have not ended the fit: a subsample has misled; or, with long rows among
-                # short ones, the rest of a Hessian of all samples is rounding.
+                # Newton steps did not end the fit: a subsample was misleading, or, with long rows among
+                # short ones, only rounding is left of a Hessian of all samples.
                 run.restart()
             rules = unlearning_rules(run, *self.threshold(run))
             solver = RulesSolver(rules, n_samples=n, name="unlearning")
             yield Phase(solver=solver, epochs=1, averaging=late_average)
 
-        purpose = f"one pass over {n} samples, to find those that matter"
+        purpose = f"one pass over {n} samples, to find the samples that matter"
         return PlannedPhase("unlearning", purpose, phases)
 
     def more_passes(self, n_epochs, condition):
-        """A few epochs with active sets, under a condition."""
+        """Plan a few epochs with active sets, under a condition."""
 
         def phases(run):
             if condition.holds(run):
@@ -170,12 +171,12 @@ class PhaseBuilder:
         return PlannedPhase("unlearning", purpose, phases, condition.text)
 
     def conjugate_before_newton(self, max_passes, condition=None):
-        """Conjugate passes that take the place of Newton steps, if they seem to cost less.
+        """Plan conjugate passes instead of Newton steps, as long as they seem to cost less.
 
         Parameters
         ----------
         max_passes : float
-            The passes that Newton steps are expected to cost.
+            Passes that Newton steps are expected to cost.
         condition : Precondition, optional
         """
 
@@ -189,13 +190,13 @@ class PhaseBuilder:
         return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
 
     def conjugate(self, purpose="conjugate passes until the proof", from_solution=False):
-        """Conjugate passes, b doubled until the certificate confirms eps.
+        """Plan conjugate passes, with b doubled until the certificate confirms eps.
 
         Parameters
         ----------
         purpose : str
         from_solution : bool
-            True: the margin is at 1, or will be after the best scaling, and is to be at b.
+            True: the margin is at 1, or will be after the best scaling, and must be at b.
         """
 
         def phases(run):
@@ -211,7 +212,7 @@ class PhaseBuilder:
                     yield from unlearning_phases(run, b, delta_b, name="unlearning")
                 if run.finished:
                     return
-                if not run.leave_gram():  # whose rounding may be what is left
+                if not run.leave_gram():  # its rounding may be what is left
                     b = refined(run, b)
 
         return PlannedPhase("conjugate", purpose, phases)
@@ -221,7 +222,7 @@ class PhaseBuilder:
         purpose="the rules of the margin perceptron with unlearning, with nested active sets",
         from_solution=False,
     ):
-        """The rules of unlearning with nested active sets; `from_solution` as of `conjugate`."""
+        """Plan unlearning rules with nested active sets; `from_solution` as in `conjugate`."""
 
         def phases(run):
             b, delta_b = self.threshold(run)
@@ -233,18 +234,18 @@ class PhaseBuilder:
         return PlannedPhase("unlearning", purpose, phases)
 
     def dcd(self):
-        """Dual coordinate descent with shrinking."""
+        """Plan dual coordinate descent with shrinking."""
 
         def phases(run):
             run.rescale_to_feasible()  # after a warm start
             yield Phase(solver=dual_coordinate_descent(run))
 
-        return PlannedPhase("dcd", "one dual variable after the other", phases)
+        return PlannedPhase("dcd", "one dual variable at a time", phases)
 
     def threshold(self, run):
-        """b and delta_b of the rules of unlearning."""
+        """Return b and delta_b of the unlearning rules."""
         unlearning = self._tuning.unlearning
-        # R = 0: only zero rows, which a loss may allow.
+        # R = 0 if all rows are zero, which a loss may allow.
         delta_b = unlearning.delta_b * (run.sqradius or 1.0)
         accuracy = accuracy_before_run(run.loss, self._specification.eps, unlearning)
         return threshold(run.loss, self._specification.C, accuracy, delta_b), delta_b

@@ -1,4 +1,4 @@
-"""Rounding that updates accumulate in a weight vector: a bound of it, and its correction."""
+"""Rounding that updates accumulate in a weight vector: a bound on it, and its correction."""
 
 import math
 
@@ -8,8 +8,7 @@ from margins.tuning import TUNING
 
 EPSILON = np.finfo(np.float64).eps
 
-# A step along search directions, of which there are fewer than updates, may round off so many times as
-# much as an update.
+# A step along search directions may round as much as this many updates; there are fewer of them.
 ROUNDED_BY_STEP = 100
 
 
@@ -20,9 +19,10 @@ class Rounding:
         self.n_accesses_summed = 0  # accesses before the weight vector was last summed
 
     def correct(self, run):
-        """Sum the weight vector again, where a proof could depend on what updates have rounded off.
+        """Sum the weight vector again if a proof could depend on the rounding of updates.
 
-        Not over the rows of a kernel, whose sums take long. Only after `WeightVector.recompute`.
+        This skips the rows of a kernel, whose sums take long. Call it only after
+        `WeightVector.recompute`.
         """
         if run.data.rows.is_kernel:
             return
@@ -31,17 +31,17 @@ class Rounding:
             self._sum(run)
 
     def correct_kernel_sums(self, run):
-        """Sum the rows of a kernel again, before a proof is final: True if they were not just summed."""
+        """Sum kernel rows again before a proof is final; return True unless they were just summed."""
         if not run.data.rows.is_kernel or self.n_accesses_summed == run.n_accesses:
             return False
         self._sum(run)
         return True
 
     def bound(self, run):
-        """The share of |a| that updates may have rounded off since the weight vector was last summed.
+        """Return the share of |a| that updates may have rounded since the weight vector was last summed.
 
-        Each rounds a, and its dual variable, which may have been as large as its upper bound, or as its
-        diagonal allows in an `a` of this length.
+        Each update rounds a, and its dual variable, which may have been as large as its upper bound, or
+        as its diagonal allows for an `a` of this length.
         """
         data, n_accesses = run.data, run.n_accesses - self.n_accesses_summed
         length = math.sqrt(run.weights.sqnorm)

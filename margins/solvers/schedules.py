@@ -4,18 +4,18 @@ import math
 
 from margins._activeset import Level
 
-# The samples below 2.2 and 1.1 times the threshold, then the misclassified ones:
+# The samples below 2.2 and 1.1 times the threshold, then the misclassified samples:
 # Panagiotakopoulos & Tsampouka (2011), section 4.
 DEEP = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
 
-# The same for the first full epoch of the dynamic margin, whose threshold is still inaccurate then.
+# The same for the first full epoch of the dynamic margin, whose threshold is still inaccurate.
 DEEP_OPENING = (Level(9, 1.1), Level(12, 1.1), Level(12, 1.0))
 
 # Few passes between two full passes, which suffice for easy or large problems.
 SHALLOW = (Level(3, 1.01), Level(10, 1.0))
 SHALLOWER = (Level(1, 1.01), Level(3, 1.0))
 
-# Full epochs with few passes after which a problem counts as hard.
+# A problem is hard if it takes more than this many full epochs with few passes.
 EASY_EPOCHS = 20
 
 # (last full epoch, levels): the support of the solution, then the samples updated in the pass above, as
@@ -27,8 +27,8 @@ UNLEARNING = (
     (math.inf, (Level(1, 1.01, supported=True), Level(2, updated=True), Level(3, updated=True))),
 )
 
-# With bounded dual variables a third level, the samples updated again in the second, is faster from the
-# first epoch on.
+# With bounded dual variables, a third level, of samples that the second level updated again, is faster
+# from the first epoch on.
 UNLEARNING_BOUNDED = (
     (5, (Level(1, 1.01, supported=True), Level(3, updated=True), Level(5, updated=True))),
     (math.inf, (Level(1, 1.01, supported=True), Level(5, updated=True), Level(10, updated=True))),

@@ -1,4 +1,4 @@
-"""The state of a run: what a fit of one binary problem has reached, and what algorithms may change."""
+"""The state of a run: how far a fit of one binary problem has come, and what algorithms may change."""
 
 import copy
 import math
@@ -30,12 +30,12 @@ from margins.solvers.progress import Progress
 from margins.solvers.rounding import Rounding
 from margins.training.specification import Specification
 
-# Squared norms with a larger relative difference are not the same but for rounding.
+# Squared norms with a larger relative difference differ by more than rounding.
 SAME = 1e-9
 
 
 class RunState(HasEnding):
-    """The state of one fit of one binary problem. Algorithms read it, and change it by its methods.
+    """The state of one fit of one binary problem. Algorithms read it, and change it with its methods.
 
     Parameters
     ----------
@@ -43,48 +43,48 @@ class RunState(HasEnding):
     seed : int
     specification : margins.training.specification.Specification
     watch : object or None
-        Observes every full epoch; may end the run: see `margins.estimators.callbacks.Watch`.
+        Observes every full epoch and may end the run; see `margins.estimators.callbacks.Watch`.
     features : margins._sparse.Rows or None
-        Of `data` that are rows of their Gram matrix: X, by which the run is to end.
+        If the rows of `data` form a Gram matrix: X, on which the run must end.
 
     Attributes
     ----------
     seed, specification, features
-        As given.
+        The parameters.
     data : BinaryData
         The samples of the problem.
     loss : margins.losses.Loss
     theta : float
-        The threshold of the score; at first, of the specification.
+        Threshold of the score; at first from the specification.
     orders : margins.data.permutations.Orders
-        In which the samples are accessed.
+        Orders in which the samples are accessed.
     weights : WeightVector
     averaging : Averaging or None
-        What averages iterates; None: the last one is the model.
+        Averages the iterates; None: the last iterate is the model.
     history : list of Epoch
     phases : list of PhaseRecord
-        Those that have run.
+        Records of the phases that have run.
     solver : Solver or None
-        Of the last phase.
+        Solver of the last phase.
     certificate : Certificate or None
-        Of the last full epoch at whose end it was computed.
+        Certificate of the last full epoch at whose end it was computed.
     products : ndarray of float64, shape (m,), or None
-        Those of the hypothesis certified, with all samples: w.y_k - theta l_k.
+        Products of the certified hypothesis with all samples: w.y_k - theta l_k.
     primal_scale, dual_scale : float
-        Factors by which the hypothesis and the dual variables attain the certified objectives.
+        Factors with which the hypothesis and the dual variables attain the certified objectives.
     n_epochs : int
     n_accesses : int
-        Accesses of a sample; those of an epoch that the time limit has ended are not counted.
+        Accesses of a sample, without epochs that the time limit ended.
     end_of_time : float
-        When the time limit ends the run, in seconds of `time.perf_counter`; inf: never.
+        Time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
     clean : bool
         True if the last full epoch changed nothing.
     ending : Ending or None
-        How the run ended; None: it has not.
+        The way the run ended; None: it has not ended.
     is_warm : bool
-        True if the run began from the dual variables of an earlier fit.
+        True if the run started from the dual variables of an earlier fit.
     standstill : str or None
-        Why the last full epoch is not convergence, though it changed nothing.
+        Why the last full epoch is not convergence, although it changed nothing.
     """
 
     def __init__(
@@ -116,25 +116,25 @@ class RunState(HasEnding):
             self.weights = specification.new_weights(data)
         averaging = specification.averaging
         self.averaging = self._averaging = None if averaging is None else averaging(self.weights)
-        self._primal = None  # the model, if the solver of the last epoch has reported one
+        self._primal = None  # the model, if the solver of the last epoch reported one
         self._rounding: Rounding | None = None  # None: no solver requires its correction
         self.certificate, self.products, self.primal_scale, self.dual_scale = None, None, 1.0, 1.0
         self._best_dual = 0.0
-        self._is_certified = False  # the hypothesis as it is
-        self._is_as_returned = False  # the certificate is of coefficients as they are rounded
+        self._is_certified = False  # whether the present hypothesis is certified
+        self._is_as_returned = False  # the certificate is for the rounded coefficients
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
         self.n_epochs = self.n_accesses = 0
         self.end_of_time = math.inf
         self._progress = Progress(specification.patience) if specification.patience else None
-        self._report: EpochReport | None = None  # of the epoch, as far as it has run
+        self._report: EpochReport | None = None  # report on the epoch, as far as it has run
         self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
         self.standstill: str | None = None
         self._stop: Ending | None = None  # why the last epoch ends the run, if it does
         self._why_infeasible: str | None = None
 
-    def __copy__(self):  # may be certified, and may leave its Gram matrix, without a change of this one
+    def __copy__(self):  # a copy can be certified, or leave its Gram matrix, without changing this run
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
         copied.orders = copy.copy(self.orders)
@@ -142,12 +142,12 @@ class RunState(HasEnding):
 
     @property
     def eps(self):
-        """The accuracy to prove: float; None: only a full epoch without changes ends the run."""
+        """The accuracy to prove; None: only a full epoch without changes ends the run."""
         return self.specification.eps
 
     @property
     def max_iter(self):
-        """Maximum number of full epochs: int."""
+        """The maximum number of full epochs."""
         return self.specification.max_iter
 
     @property
@@ -157,17 +157,17 @@ class RunState(HasEnding):
 
     @property
     def required_gap(self):
-        """The relative duality gap that proves the accuracy: float."""
+        """The relative duality gap that proves the accuracy."""
         return self.loss.required_gap(self.eps)
 
     @property
     def problem(self):
-        """The samples and the loss: Problem."""
+        """The samples and the loss, as a Problem."""
         return Problem(self.data, self.loss, self._gram)
 
     @property
     def sqradius(self):
-        """R^2, the largest squared norm of a sample, bias and slack term included."""
+        """R^2, the largest squared norm of a sample, including bias and slack term."""
         return self.data.max_sqnorm
 
     @property
@@ -187,20 +187,20 @@ class RunState(HasEnding):
 
     @property
     def finished(self):
-        """True if what the run is to reach is proven or, without an accuracy to prove, has converged."""
+        """True if the accuracy is proven or, without an accuracy to prove, the run has converged."""
         if self.eps is None:
             return self.clean and self.standstill is None
         return (self.clean or not self.specification.needs_clean_pass) and self.is_proven
 
     @property
     def is_proven(self):
-        """True if the certificate proves the accuracy, if there is one to prove."""
+        """True if there is an accuracy to prove and the certificate proves it."""
         is_known = self.certificate is not None and self.eps is not None
         return is_known and self.loss.is_proven(self.certificate, self.eps)
 
     @property
     def solver_path(self):
-        """The solvers that have run, in order: str."""
+        """The names of the solvers that have run, in order, joined by ' + '."""
         return solver_path(self.phases)
 
     def bound_dual(self, upper):
@@ -208,19 +208,19 @@ class RunState(HasEnding):
         self.data = self.data.with_limits(upper=of_each(upper, len(self.data)))
 
     def restart(self):
-        """Begin again from 0; epochs and updates stay counted."""
+        """Restart from 0; epochs and updates stay counted."""
         self.weights.clear()
         self._primal, self._is_certified, self.products = None, False, None
 
     def resume(self, weights, averaging):
-        """Begin from the weights of an earlier run, and its averaging, in place of 0."""
+        """Start from the weights of an earlier run and its averaging, instead of 0."""
         self.weights = weights
         self.averaging = self._averaging = averaging
 
     def start_from(self, dual):
-        """Begin from dual variables, bounded or multiplied to be feasible, and certify them.
+        """Start from dual variables, bounded or scaled to be feasible, and certify them.
 
-        Solvers begin at the scale of functional margin 1 by `rescale_to_feasible`.
+        `rescale_to_feasible` gives solvers their scale, with functional margin 1.
 
         Parameters
         ----------
@@ -242,17 +242,17 @@ class RunState(HasEnding):
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
-    def continue_from(self, before, factor):
-        """Begin from the weights of a run over the same rows, multiplied by a factor; no row is read.
+    def continue_from(self, previous, factor):
+        """Start from the weights of a run over the same rows, times a factor; no row is read.
 
         Parameters
         ----------
-        before : RunState
-            Its hypothesis is its weight vector, and its products are known.
+        previous : RunState
+            Its hypothesis must be its weight vector, and its products known.
         factor : float
-            By which dual variables may be multiplied: that of their upper bounds.
+            Factor by which dual variables may be multiplied: the factor of their upper bounds.
         """
-        weights, data = before.weights, self.data
+        weights, data = previous.weights, self.data
         if data.has_free_intercept and data.sqrho > 0:
             self.weights = weights.copy()  # with its centre; there are no upper bounds
             self.weights.recompute(data)
@@ -262,17 +262,17 @@ class RunState(HasEnding):
                 combination = np.append(combination, math.sqrt(data.sqrho) * factor * weights.label_sum)
             dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
             self.weights.assign(data, dual, combination)
-        products = before.products + before.theta * before.data.signs  # without the threshold
+        products = previous.products + previous.theta * previous.data.signs  # without the threshold
         self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 
     def release(self):
-        """Release what only a run that starts from this one reads, rows with their cache included."""
+        """Release what only a run that starts from this one reads, including rows and their cache."""
         self.solver = self.products = self._phase = self._gram = None
         self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):
-        """Make theta the threshold of the score, which is then ``a.x - theta``."""
+        """Set the threshold theta of the score, which is then ``a.x - theta``."""
         self.theta = theta
         self._is_certified = False
 
@@ -294,19 +294,19 @@ class RunState(HasEnding):
         self.weights.recentre(data, dual, shift)
 
     def leave_gram(self):
-        """Continue over X itself, if it was its Gram matrix until now: True if it was.
+        """Continue with X instead of its Gram matrix; return True if it was in use.
 
-        Where rows are long beside the margin, the products with a weight vector are small sums of large
-        inner products, and a certificate could not distinguish their rounding from a proof.
+        If rows are long relative to the margin, the products with a weight vector are small sums of
+        large inner products, and a certificate could not distinguish their rounding from a proof.
         """
         if self.features is None:
             return False
-        before = self.weights.sqnorm
+        sqnorm_before = self.weights.sqnorm
         self.data = self.data.over(self.features)
         self.weights = self.weights.over(self.data)
         self.orders.rows_per_chunk = rows_per_chunk(self.features)
         self.features = None
-        self._forget_dual_unless(before)
+        self._forget_dual_unless(sqnorm_before)
         return True
 
     def certify(self):
@@ -339,7 +339,7 @@ class RunState(HasEnding):
         self._is_certified, self._is_as_returned = True, False
 
     def _certificate_of(self, point):
-        """The certificate of a primal value, Bounds or ReturnedPoint, and the best dual value so far."""
+        """Return the certificate of `point`, Bounds or ReturnedPoint, and the best dual value so far."""
         return Certificate.from_bounds(
             point.primal, self._best_dual, self.weights.n_updates, point.margin
         )
@@ -351,13 +351,13 @@ class RunState(HasEnding):
 
     @property
     def _n_accesses_since_summed(self):
-        """Accesses that may have rounded the weight vector off since it was last summed."""
+        """Accesses that may have rounded the weight vector since it was last summed."""
         if self._sums_are_fresh:
             return 0
         return self.n_accesses - (0 if self._rounding is None else self._rounding.n_accesses_summed)
 
     def certify_as_returned(self):
-        """State the primal value of the rounded coefficients, where rounding makes a difference."""
+        """Certify the primal value of the rounded coefficients, if rounding makes a difference."""
         if self._is_as_returned:
             return
         self._is_as_returned = True
@@ -394,6 +394,6 @@ class RunState(HasEnding):
             self.certificate = self._certificate_of(point)
 
     def _forget_dual_unless(self, sqnorm):
-        """Forget the best dual value, unless the weight vector had this squared norm all the time."""
+        """Forget the best dual value unless the weight vector still has this squared norm."""
         if not abs(self.weights.sqnorm - sqnorm) <= SAME * sqnorm:
             self._best_dual = 0.0

@@ -1,8 +1,8 @@
-"""Successive runs: one begins where another one has ended, over the same samples with other penalties.
+"""Successive runs: one starts from the end of another, over the same samples with other penalties.
 
-Newton steps start from its weight vector, whose dual variables follow from it; the other solvers from
-its dual variables, multiplied with their upper bounds or, without such bounds, as they are. All of these
-are feasible for any C, so a certificate is about its own problem, wherever the run started.
+Newton steps start from the previous weight vector, from which dual variables follow. Other solvers start
+from the previous dual variables, scaled with their upper bounds or, without such bounds, unchanged. All
+of these are feasible for any C, so a certificate describes its problem regardless of the start.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from margins.solvers.newton.newton import NewtonSolver
 
 
 def start_from(run, previous):
-    """Make a run begin where another one has ended: NewtonStart; None if it begins from dual variables.
+    """Start a run from the end of another: return a NewtonStart, or None for dual variables.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ def start_from(run, previous):
 
 
 def _continues(run, previous):
-    """True if a run may start from the sums of the previous one, without a pass over samples.
+    """Return True if a run may start from the previous run's sums, without a pass over samples.
 
-    Linear rows with upper bounds start from the dual variables themselves: multiplied, they are farther
-    from the solution.
+    Linear rows with upper bounds start from the dual variables themselves: scaled, they are farther from
+    the solution.
     """
     if previous.hypothesis is not previous.weights or run.features is not None:
         return False
     if not run.loss.has_upper_bounds:
         return True
-    # Solvers by rules leave dual variables that are feasible only after rescaling.
+    # Rule-based solvers leave dual variables that are feasible only after rescaling.
     is_feasible = bool(np.all(previous.weights.dual <= previous.loss.upper))
     return run.data.rows.is_kernel and is_feasible

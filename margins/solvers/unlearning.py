@@ -1,4 +1,4 @@
-"""The rules of unlearning: their threshold b, and the phases of the margin perceptron with unlearning.
+"""The unlearning rules: their threshold b, and the phases of the margin perceptron with unlearning.
 
 **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.
 """
@@ -12,7 +12,7 @@ from margins.tuning import TUNING
 
 
 def threshold(loss, C, accuracy, delta_b):
-    """The b by which `accuracy` is guaranteed before the run; C: of a sample of weight 1."""
+    """Return the b that guarantees `accuracy` before the run; C is that of a sample of weight 1."""
     if loss.has_upper_bounds:
         # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
         return (math.floor(C * delta_b * (2 + accuracy) / accuracy) + 1) / C
@@ -20,13 +20,13 @@ def threshold(loss, C, accuracy, delta_b):
 
 
 def accuracy_before_run(loss, eps, tuning=TUNING.unlearning):
-    """The accuracy that b guarantees before the run, by default: float."""
+    """Return the accuracy that b guarantees before the run, by default."""
     accuracy = tuning.bounded_accuracy_ratio * eps if loss.has_upper_bounds else eps
     return max(accuracy, tuning.finest_accuracy)
 
 
 def unlearning_rules(run, b, delta_b):
-    """The rules of a threshold: Rules. Upper bounds of the dual variables are proportional to it."""
+    """Return the rules of a threshold, to which upper bounds of the dual variables are proportional."""
     if run.loss.has_upper_bounds:
         run.bound_dual(b * run.loss.upper)
     return Rules(Unlearning(b, delta_b), Additive(), NoShrink())
@@ -41,7 +41,7 @@ def refined(run, b):
 def unlearning_phases(run, b, delta_b, name="rules"):
     """Yield phases: unlearning with nested active sets, b doubled until the certificate confirms eps.
 
-    Records of phases and epochs report the solver as `name`.
+    Records of phases and epochs call the solver `name`.
     """
     while True:
         rules = unlearning_rules(run, b, delta_b)

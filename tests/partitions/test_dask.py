@@ -76,7 +76,7 @@ def test_a_data_frame_is_fitted_and_its_columns_are_the_features(loss):
         margins.MarginClassifier().fit(features, y)
     with pytest.raises(ValueError, match="must have the 5 partitions of X. Got 2"):
         margins.MarginClassifier().fit(features, labels.repartition(npartitions=2))
-    with pytest.raises(ValueError, match="columns of the first one"):
+    with pytest.raises(ValueError, match="columns of the first chunk"):
         order = [names, names[::-1]]
         swapped = [dask.delayed(pd.DataFrame(X, columns=each)) for each in order]
         whole = dd.from_delayed(swapped, meta=pd.DataFrame(X[:1], columns=names), verify_meta=False)

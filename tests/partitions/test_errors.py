@@ -48,7 +48,7 @@ def broken_csr():
     ("second", "message"),
     [
         ((np.where(X[30:] > 10, 0, np.nan), Y[30:]), "^chunk 1 of .*: Input contains NaN"),
-        ((X[30:, :4], Y[30:]), "8 features, as the first one. Got 4 in chunk 1"),
+        ((X[30:, :4], Y[30:]), "8 features, like the first chunk. Got 4 in chunk 1"),
         ((X[30:], Y[29:]), "y of chunk 1 of .* must have 30 labels, one for each row. Got 31"),
         ((X[30:], np.zeros((30, 2))), "^chunk 1 of .*: y should be a 1d"),
         ((X[30:], np.full(30, np.nan)), "^y of chunk 1 of .* must be finite"),
@@ -173,10 +173,12 @@ def test_a_chunk_must_be_the_same_whenever_it_is_read():
         n = next(sizes)
         return X[:n], Y[:n]
 
-    with pytest.raises(ValueError, match="must be the same whenever it is read. Got 50 rows after 60"):
+    with pytest.raises(
+        ValueError, match="must be the same every time it is read. Got 50 rows, and 60 the first"
+    ):
         margins.MarginClassifier().fit(Chunks([reader]))
     widths = iter([8, 7])
-    with pytest.raises(ValueError, match="must have 8 features, as other chunks. Got 7"):
+    with pytest.raises(ValueError, match="must have 8 features, like the other chunks. Got 7"):
         margins.MarginClassifier().fit(Chunks([lambda: (X[:, : next(widths)], Y)]))
 
 

@@ -377,7 +377,7 @@ class OwnPhases(margins.get("pdm")):
 
 
 def test_a_solver_without_rules_is_rejected():
-    with pytest.raises(ValueError, match=r"processed by rules and active sets. Got OwnSolver\(\)"):
+    with pytest.raises(ValueError, match=r"processed by a rule-based solver. Got OwnSolver\(\)"):
         OwnPhases().fit(chunks_of(*problem(m=60), 2))
 
 
@@ -389,5 +389,7 @@ def test_an_average_that_may_read_any_sample_is_rejected():
             for phase in super().phases(run):
                 yield phase._replace(averaging=lambda weights: Pocket(weights, 0.0))
 
-    with pytest.raises(ValueError, match="averaged over by one of Average, .*Got .*Pocket"):
+    with pytest.raises(
+        ValueError, match="averaging over samples in partitions must be one of Average, .*Got .*Pocket"
+    ):
         Counted().fit(chunks_of(*problem(m=60), 2))

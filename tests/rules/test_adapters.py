@@ -153,7 +153,7 @@ def test_objects_other_than_functions_are_rejected():
         Python(1)
     with pytest.raises(TypeError, match="Python must be given a function. Got <class"):
         Python(NoShrink)
-    with pytest.raises(TypeError, match="names no parameters, so it cannot be a condition"):
+    with pytest.raises(TypeError, match="does not tell its parameters, so it cannot be a condition"):
         Python(max)
     with pytest.raises(ValueError, match="kind of Python must be one of 'condition'"):
         Python(dynamic, "averaging")
@@ -325,7 +325,9 @@ def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():
 
 def test_numba_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ImportError, match="needs numba, the extra 'numba', which is not installed"):
+    with pytest.raises(
+        ImportError, match="needs numba, which is not installed. Install the extra 'numba'"
+    ):
         Python(dynamic, compile="numba")
     with pytest.raises(ValueError, match="compile of Python must be 'numba' or None. Got 'cython'"):
         Python(dynamic, compile="cython")

@@ -126,7 +126,7 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
     hard, is_kernel = loss == "hard margin", problem.is_kernel
     why_not = None
     if solver == "newton" and (hard or is_kernel):
-        why_not = "which a kernel does not give" if is_kernel else "no finite objective"
+        why_not = "which a kernel does not provide" if is_kernel else "no finite objective"
     elif solver == "conjugate" and hard:
         why_not = "the hard margin"
     elif solver in ("decomposition", "interior-point") and not is_kernel:
@@ -149,7 +149,7 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
     ("solver", "params", "why_not"),
     [
         ("newton", {"C": math.inf}, "no finite objective"),
-        ("newton", {"kernel": "rbf"}, "which a kernel does not give"),
+        ("newton", {"kernel": "rbf"}, "which a kernel does not provide"),
         ("conjugate", {"C": math.inf}, "the hard margin"),
         ("decomposition", {}, "and linear data have none"),
     ],

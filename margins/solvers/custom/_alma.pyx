@@ -1,17 +1,17 @@
-"""ALMA's loop: a perceptron between two spaces, in one of which it adds and in the other predicts.
+"""ALMA's loop: a perceptron between two spaces, which adds in one and predicts in the other.
 
-The problem: samples y_k (augmented by rho l_k, with a slack term Delta_k), n_k = |y_k|_p and
-1/p + 1/q = 1. Sought is w in the q-norm ball with min_k w.y_k / n_k near its maximum. Given theta = 0,
+The problem: given samples y_k (augmented by rho l_k, with a slack term Delta_k), n_k = |y_k|_p and
+1/p + 1/q = 1, find w in the q-norm ball with min_k w.y_k / n_k near its maximum. From theta = 0,
 
     if w.y_k / n_k <= (1 - eps) B sqrt((p - 1) / (t + 1)):
         theta <- theta + sqrt(2 / ((p - 1) (t + 1))) y_k / n_k,   theta <- theta / max(1, |theta|_p)
         t <- t + 1
 
-where B = sqrt(8) / eps and w = g(theta), g(theta)_i = sign(theta_i) |theta_i|^(p-1) / |theta|_p^(p-2),
-so that |w|_q = |theta|_p. Left in place: theta as scale * (v, beta_k Delta_k), v with the bias' weight
-as its last coordinate, the powers u_i = sign(v_i) |v_i|^(p-1), and the scalars named below.
+where B = sqrt(8) / eps and w = g(theta), g(theta)_i = sign(theta_i) |theta_i|^(p-1) / |theta|_p^(p-2), so that
+|w|_q = |theta|_p. Left in place: theta as scale * (v, beta_k Delta_k), with the weight of the bias as the last
+coordinate of v, the powers u_i = sign(v_i) |v_i|^(p-1), and the scalars named below.
 
-With p = 2 both spaces are one, v is u, and an update changes only the coordinates of the sample.
+With p = 2 both spaces are the same, v is u, and an update changes only the coordinates of the sample.
 
 Source: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Figure 1.
 """
@@ -22,20 +22,20 @@ from libc.stdint cimport int32_t
 from margins._sparse cimport axpy, dot
 from margins._update cimport BinaryData, Rules, SampleLoop, Tally
 
-# The scalars. Between folds scale is in [1/2, 1], so that no power leaves double's range.
+# The scalars. Between folds scale is in [1/2, 1], so that no power leaves the range of a double.
 cpdef enum:
     SCALE            # theta == scale * (v, beta_k Delta_k)
-    POWER            # sum_i |v_i|^p, slack terms included
-    SLACK_POWER    # its part of the slack terms
+    POWER            # sum_i |v_i|^p, including slack terms
+    SLACK_POWER    # the part of POWER from slack terms
     SLACK_SQNORM   # sum_k (beta_k Delta_k)^2
     DUAL_SUM         # sum_k alpha_k: theta == sum_k alpha_k y_k
     SHARE_SUM        # sum_k alpha_k n_k: theta == sum_k (alpha_k n_k) y_k / n_k
     UPDATES          # t
-    N                # how many they are
+    N                # number of scalars
 
 
 cdef double _power_of_v(const double[::1] v, double[::1] u, double p) noexcept nogil:
-    """u and sum_i |v_i|^p, from v."""
+    """Compute u and sum_i |v_i|^p from v."""
     cdef double total = 0, size, power
     cdef Py_ssize_t j
     for j in range(v.shape[0]):
@@ -52,7 +52,7 @@ cdef double _power_of_v(const double[::1] v, double[::1] u, double p) noexcept n
 cdef void _fold(
     double[::1] v, double[::1] u, double[::1] beta, double[::1] scalars, double p, bint euclidean
 ) noexcept nogil:
-    """Make scale 1."""
+    """Set scale to 1."""
     cdef double scale = scalars[SCALE], power = pow(scalars[SCALE], p)
     cdef Py_ssize_t j
     for j in range(v.shape[0]):
@@ -75,13 +75,13 @@ cdef class AlmaLoop(SampleLoop):
     Parameters
     ----------
     norms : ndarray of float64, shape (m,)
-        n_k. Samples of norm 0 are passed over.
+        n_k. Samples of norm 0 are skipped.
     p : float, at least 2
     eps : float in (0, 1]
     v, u : ndarrays of float64, shape (n_features + 1,)
-        One array if p is 2, else two. Updated in place.
+        The same array if p is 2, otherwise two. Updated in place.
     beta : ndarray of float64, shape (m,), or None
-        Updated in place. None: not kept; then every sample is processed as if for the first time.
+        Updated in place. None: not kept, so every sample is processed as if for the first time.
     scalars : ndarray of float64, shape (N,)
         Updated in place.
     """
@@ -93,12 +93,12 @@ cdef class AlmaLoop(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
                    Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`: how many made an update. The arrays hold the weights.
+        """Process the samples of `order`, and return the number of updates. The arrays hold the weights.
 
         Parameters
         ----------
         data : BinaryData
-            Not of a kernel.
+            Not the samples of a kernel.
         order : ndarray of int32
         weights, rules, full_pass_rules, averaging : object
             For loops with a `WeightVector`; unused here.
@@ -173,7 +173,7 @@ cdef void _process(
 def process(
     BinaryData data not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
 ):
-    """Process the samples of `order` by an `AlmaLoop`: how many made an update."""
+    """Process the samples of `order` by an `AlmaLoop`, and return the number of updates."""
     return AlmaLoop(norms, p, eps, v, u, beta, scalars).full_epoch(data, None, None, order)
 
 
@@ -181,7 +181,7 @@ def recompute(
     BinaryData data not None, double p, const double[::1] v, double[::1] u,
     const double[::1] beta, double[::1] scalars,
 ):
-    """Recompute the powers and the sums of squares of theta: their recursions accumulate rounding."""
+    """Recompute the powers and the sums of squares of theta, because their recursions accumulate rounding."""
     cdef double own, power = 0, sqnorm = 0, dual_sum = 0
     cdef Py_ssize_t k
     with nogil:
@@ -206,7 +206,7 @@ def normalised_products(
     BinaryData data not None, const double[::1] norms, double p, const double[::1] u,
     const double[::1] beta, double[::1] out,
 ):
-    """Leave u.y_k / n_k in `out`, slack terms included: it is |v|_p^(p-2) w.y_k / n_k of theta = v."""
+    """Set `out` to u.y_k / n_k, including slack terms: |v|_p^(p-2) w.y_k / n_k with theta = v."""
     cdef double rho = sqrt(data.sqrho), own, delta
     cdef Py_ssize_t k, d = u.shape[0] - 1
     with nogil:

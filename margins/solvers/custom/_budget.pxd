@@ -6,11 +6,11 @@ from margins._update cimport BinaryData, Rules, SampleLoop, Tally, Thresholds, W
 
 
 cdef class Cache(SampleLoop):
-    cdef readonly Py_ssize_t size     # the largest number of members; 0: no bound
+    cdef readonly Py_ssize_t size     # maximum number of members; 0: unbounded
     cdef readonly Py_ssize_t n_members
     cdef object _generator
     cdef int32_t[::1] _members        # the oldest first
-    cdef const double[::1] _draws     # for every sample of an epoch, in [0, 1)
+    cdef const double[::1] _draws     # a number in [0, 1) for every sample of an epoch
     cdef double _margin_without(self, BinaryData data, WeightVector a, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t _easiest(self, BinaryData data, WeightVector a, double* margin) noexcept nogil
     cdef void _remove(

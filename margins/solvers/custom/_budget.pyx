@@ -1,23 +1,23 @@
-"""Perceptrons that keep few samples: a cache of those that make up the weight vector.
+"""Perceptrons that keep few samples: the weight vector is the sum of the samples in a cache.
 
-The problem: a perceptron with a kernel, or one that must list the samples it is made of, grows with
-every mistake. Here a = sum of the samples in a cache, and what is added may be removed again:
+The problem: a perceptron with a kernel, or one that must list the samples it is made of, grows with every
+mistake. Here a is the sum of the samples in a cache, and a sample that was added can be removed again:
 
     p = a.y_k;  if p <= beta:
         if the cache is full, remove one member: a <- a - y_i
         a <- a + y_k, a new member
         if the cache is unbounded, distil: while some member has y_i.(a - y_i) > beta,
-            remove the one with the largest
+            remove the member with the largest value
 
-A member that is removed while distilling would be right, by the margin beta, also if it had never been
-added. Then there are never more than (R^2 + 2 beta) / gamma^2 members: adding one lengthens |a|^2 by at most
-2 beta + N_k, its removal shortens it by more than that, so |a|^2 <= n (R^2 + 2 beta) for n members, while
+A member that is removed while distilling would be classified correctly, with the margin beta, even if it had
+never been added. So there are at most (R^2 + 2 beta) / gamma^2 members: adding a member lengthens |a|^2 by at most
+2 beta + N_k, and its removal shortens it by more, so |a|^2 <= n (R^2 + 2 beta) for n members, while
 |a| >= n gamma.
 
-A full cache loses the member with the largest y_i.(a - y_i), the oldest of equals, or a random one. A
-sample that is added twice is two members. The products with all members are recomputed for every
-removal: over the rows of a kernel each is one stored number. Where weights multiply updates, a member is
-that multiple of its sample.
+A full cache loses the member with the largest y_i.(a - y_i), the oldest if several are equal, or a random member.
+A sample that is added twice is two members. The products with all members are recomputed for every removal:
+over the rows of a kernel each is one stored number. If weights multiply updates, a member is that multiple of its
+sample.
 
 Source: Crammer, Kandola & Singer (2003), Figures 1 and 2; Cavallanti, Cesa-Bianchi & Gentile (2007), the
 randomized budget perceptron.
@@ -33,8 +33,8 @@ from margins.rules._weight_vector cimport weight_of
 
 import numpy as np
 
-# By how much y_i.(a - y_i) must exceed beta, in units of |y_i|^2: of a cache with one member it is 0, but
-# for rounding.
+# y_i.(a - y_i) must exceed beta by this, in units of |y_i|^2: in a cache with one member it is 0 up to
+# rounding.
 cdef double ROUNDING = 1e-12
 
 
@@ -44,10 +44,10 @@ cdef class Cache(SampleLoop):
     Parameters
     ----------
     size : int
-        The largest number of members; 0: no bound, but distilled.
+        Maximum number of members; 0: unbounded, but distilled.
     generator : numpy.random.Generator, optional
-        Given: a full cache loses a random member, the i-th, ``i = floor(u size)``, with one u for every
-        sample, whether it is needed or not: so results do not depend on the chunks of a stream.
+        If given, a full cache loses a random member, the i-th, ``i = floor(u size)``. Every sample draws one u,
+        needed or not, so that results do not depend on the chunks of a stream.
     """
 
     def __init__(self, Py_ssize_t size=0, generator=None):
@@ -62,11 +62,11 @@ cdef class Cache(SampleLoop):
 
     @property
     def members(self):
-        """The samples in the cache, the oldest first: ndarray of int32, shape (n_members,)."""
+        """The samples in the cache, the oldest first, as an ndarray of int32 of shape (n_members,)."""
         return np.array(self._members[:self.n_members])
 
     def begin_with(self, BinaryData data not None, WeightVector a not None, Py_ssize_t n):
-        """Make samples 0, ..., n - 1 the members; `a` is their sum already."""
+        """Make samples 0, ..., n - 1 the members; `a` is already their sum."""
         cdef Py_ssize_t k
         self._members = np.arange(n, dtype=np.int32)
         self.n_members = n
@@ -80,15 +80,15 @@ cdef class Cache(SampleLoop):
         Parameters
         ----------
         rules : Rules
-            With the threshold beta, and updates that add a sample once.
+            Rules with the threshold beta, and updates that add a sample once.
         full_pass_rules, averaging : None
             For `ActiveSets`; unused here.
 
         Returns
         -------
         int
-            How many samples were added. `n_rejected` is 0, and `n_unmoved` how many misclassified samples
-            the update did not add.
+            Number of samples that were added. `n_rejected` is 0, and `n_unmoved` the number of misclassified samples
+            that the update did not add.
 
         Raises
         ------
@@ -103,7 +103,7 @@ cdef class Cache(SampleLoop):
         cdef Py_ssize_t n = order.shape[0]
         if not a.keeps_dual:
             raise ValueError("A Cache needs dual variables, which this weight vector does not keep.")
-        members = np.empty(self.n_members + n, dtype=np.int32)  # nothing can be allocated in `process`
+        members = np.empty(self.n_members + n, dtype=np.int32)  # `process` cannot allocate memory
         members[:self.n_members] = self.members
         self._members = members
         self._draws = np.zeros(n) if self._generator is None else self._generator.random(n)
@@ -116,7 +116,7 @@ cdef class Cache(SampleLoop):
         return tally.n_changed
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
-        # A sample that is added needs the products of all members.
+        # A sample that is added needs its products with all members.
         return max(SampleLoop.chunk_size(self) // (1 + self.n_members), 1)
 
     cdef int process(
@@ -134,7 +134,7 @@ cdef class Cache(SampleLoop):
     cdef bint _process_sample(
         self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, double draw, Tally* tally
     ) noexcept nogil:
-        """Process one sample; True: it was added."""
+        """Process one sample, and return True if it was added."""
         cdef Thresholds thresholds
         cdef Py_ssize_t i
         cdef double margin, least
@@ -154,7 +154,7 @@ cdef class Cache(SampleLoop):
             return False
         while not self.size and self.n_members:
             i = self._easiest(data, a, &margin)
-            # Not if equal: it would be misclassified at once (with beta = 0 the first one, always).
+            # Equality is not enough: the sample would be misclassified at once (with beta = 0 the first one, always).
             k = self._members[i]
             least = thresholds.learn[data.labels[k] > 0]
             if not margin > least + ROUNDING * (data.sqnorms[k] + data.diag[k]):
@@ -163,12 +163,12 @@ cdef class Cache(SampleLoop):
         return True
 
     cdef double _margin_without(self, BinaryData data, WeightVector a, Py_ssize_t i) noexcept nogil:
-        """y_i.(a - y_i) for the i-th member."""
+        """Return y_i.(a - y_i) for the i-th member."""
         cdef Py_ssize_t k = self._members[i]
         return product(data, a, k) - weight_of(data, k) * (data.sqnorms[k] + data.diag[k])
 
     cdef Py_ssize_t _easiest(self, BinaryData data, WeightVector a, double* margin) noexcept nogil:
-        """The member with the largest y_i.(a - y_i), which is left in `margin`; the oldest of equals."""
+        """Return the member with the largest y_i.(a - y_i), the oldest if equal, and set `margin` to this value."""
         cdef Py_ssize_t i, best = 0
         cdef double one
         margin[0] = -INFINITY
@@ -205,7 +205,7 @@ cdef class Cache(SampleLoop):
         cdef Sample sample
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]
-        cdef bint is_left = False   # twice a member, it still is one
+        cdef bint is_left = False   # True if the sample was two members and is still one
         describe_sample(data, a, k, product(data, a, k), thresholds, &sample)
         step.shrink, step.add, step.repetitions = 1, -sample.weight, 1
         apply_step(data, a, &sample, &step)
@@ -215,7 +215,7 @@ cdef class Cache(SampleLoop):
         for j in range(self.n_members):
             is_left = is_left or self._members[j] == k
         if not is_left:
-            a.beta[k] = 0   # not what sums of weights have been rounded to
+            a.beta[k] = 0   # exactly, without the rounding of sums of weights
 
 
 def _restore(size, generator, members, n_accesses):

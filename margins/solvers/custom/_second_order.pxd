@@ -9,4 +9,4 @@ cdef class SecondOrderLoop(SampleLoop):
     cdef double[::1] w, v, alpha
     cdef double[::1] f, r               # T x_k and P x_k
     cdef readonly Py_ssize_t n_mistakes
-    cdef readonly double dual_sum, slack_sqnorm   # total weight of the mistakes; what slack terms add to |v|^2
+    cdef readonly double dual_sum, slack_sqnorm   # total weight of the mistakes; contribution of slack terms to |v|^2

@@ -6,13 +6,13 @@ The problem: samples x_k, augmented by rho, with labels l_k. Given a matrix T wi
         f = T x_k,   q = f.f,   r = T^T f = P x_k       where P = T^T T = (a + sum of x x^T)^-1
         v <- v + l_k x_k,   w <- w + r (l_k - w.x_k) / (1 + q),   T <- T - f r^T / (1 + q + sqrt(1 + q))
 
-where the sum is over the earlier mistakes. The last step is the root of P <- P - r r^T / (1 + q) (Potter's;
-unlike that one it keeps P positive definite under rounding), and the one before keeps w == P v, the
-prediction of the paper but for a positive factor. Left in place: T, w, v and the dual variables alpha_k,
-the numbers of mistakes, so that v == sum_k alpha_k l_k x_k. A mistake of weight c counts as c of them: it adds
-c l_k x_k to v, and c x x^T to the matrix.
+where the sum is over the earlier mistakes. The last step is the root of P <- P - r r^T / (1 + q) (Potter's method);
+unlike that recursion it keeps P positive definite under rounding. The step before it keeps w == P v, the paper's
+prediction up to a positive factor. Left in place: T, w, v and the dual variables alpha_k, the numbers of mistakes, so
+that v == sum_k alpha_k l_k x_k. A mistake of weight c counts as c mistakes: it adds c l_k x_k to v, and c x x^T to the
+matrix.
 
-Each sample costs a product with x_k; a mistake, d of them and two passes over T.
+Each sample costs one product with x_k; a mistake costs d of them and two passes over T.
 
 Source: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm, Figure 2.
 """
@@ -34,16 +34,16 @@ cdef class SecondOrderLoop(SampleLoop):
     ----------
     T : ndarray of float64, shape (n_features + 1, n_features + 1)
     w, v : ndarrays of float64, shape (n_features + 1,)
-        The last coordinate is that of the augmentation.
+        The last coordinate belongs to the augmentation.
     alpha : ndarray of float64, shape (m,), or None
 
-    All of them are updated in place.
+    All arrays are updated in place.
 
     Attributes
     ----------
     n_mistakes : int
     dual_sum : float
-        Their total weight.
+        Total weight of the mistakes.
     slack_sqnorm : float
         The sum of D_k over the mistakes, times the squares of their weights.
     """
@@ -55,12 +55,12 @@ cdef class SecondOrderLoop(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
                    Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`: how many were mistakes.
+        """Process the samples of `order`, and return the number of mistakes.
 
         Parameters
         ----------
         data : BinaryData
-            Not of a kernel; their slack terms are left out.
+            Not the samples of a kernel; slack terms are left out.
         order : ndarray of int32
         weights, rules, full_pass_rules, averaging : object
             For loops with a `WeightVector`; unused here.
@@ -93,7 +93,7 @@ cdef double _process(
     double[::1] w, double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, double* dual_sum,
     Tally* tally
 ) noexcept nogil:
-    """Process order[begin:end]: what slack terms add to |v|^2. `f` and `r` are work arrays."""
+    """Process order[begin:end]; return the contribution of slack terms to |v|^2. `f` and `r` are work arrays."""
     cdef double rho = sqrt(data.sqrho), score, label, weight, q, c, slack_sqnorm = 0
     cdef Py_ssize_t i, j, k, n, d = w.shape[0] - 1
     for i in range(begin, end):
@@ -127,5 +127,5 @@ cdef double _process(
         while n <= d and v[n] == 0:
             n += 1
         if n > d:
-            w[:] = 0   # exactly, as P v is
+            w[:] = 0   # exactly, as is P v
     return slack_sqnorm

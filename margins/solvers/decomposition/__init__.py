@@ -1,1 +1,1 @@
-"""Decomposition of kernel problems: subproblems of a working set, solved one after the other."""
+"""Decomposition of kernel problems: subproblems of working sets, solved in turn."""

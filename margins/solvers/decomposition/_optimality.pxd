@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Optimality of dual variables: Python functions only."""
+"""Optimality of dual variables, which only Python code computes."""

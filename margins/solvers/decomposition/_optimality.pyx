@@ -1,12 +1,12 @@
-"""How far each dual variable is from its optimality condition, in one pass over the samples.
+"""The violation of each dual variable's optimality condition, in one pass over the samples.
 
 The problem: given the products v_k = sum_j alpha_j l_j K(x_j, x_k) and an intercept b, the gradient of the
 negative dual objective is
 
     G_k = p_k + D_k alpha_k - 1,   p_k = l_k (v_k + b),
 
-and alpha_k is optimal if G_k = 0, or if it is at a bound and G_k does not let it leave. A step of this variable
-alone gains about G_k^2 / (K(x_k, x_k) + D_k), which working sets are chosen by.
+and alpha_k is optimal if G_k = 0, or if it is at a bound that G_k does not let it leave. A step of this variable
+alone gains about G_k^2 / (K(x_k, x_k) + D_k), which determines the choice of working sets.
 
 Source: Joachims (1999), Making large-scale SVM learning practical, section 3.
 """
@@ -20,7 +20,7 @@ def gradient_of(
     const double[::1] v, double intercept, const double[::1] signs, const double[::1] alpha,
     const double[::1] upper, const double[::1] diag
 ):
-    """The functional margins and the gradient at an intercept, and the sums that the duality gap needs.
+    """Return functional margins and gradient at an intercept, and the sums that the duality gap needs.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def gradient_of(
     sums : tuple of float
         sum alpha_k, sum alpha_k p_k and sum D_k alpha_k^2.
     ends : tuple of float
-        Of -l_k G_k, by which the intercept would have to be larger: the largest one of the samples whose
-        l_k alpha_k can rise, and the smallest one of those whose can fall; -inf and inf if there are none.
+        The values of -l_k G_k by which the intercept would have to be larger: the largest of the samples whose
+        l_k alpha_k can rise, and the smallest of the samples whose l_k alpha_k can fall; -inf and inf if none can.
     """
     cdef Py_ssize_t k, m = v.shape[0]
     cdef double total = 0, product = 0, square = 0, high = -INFINITY, low = INFINITY, distance
@@ -59,14 +59,14 @@ def violations_of(
     double[::1] gradient, double change, const double[::1] signs, const double[::1] alpha,
     const double[::1] upper, const double[::1] diagonal
 ):
-    """The gain of each variable's own step, 0 where it is optimal, after the intercept is changed.
+    """Return the gain of each variable's best step after the intercept is changed, 0 if it is optimal.
 
     Parameters
     ----------
     gradient : ndarray of float64, shape (m,)
-        Changed in place, to that at the changed intercept.
+        Changed in place, to the gradient at the changed intercept.
     change : float
-        What is added to the intercept.
+        Change of the intercept.
     signs, alpha, upper, diagonal : ndarrays of float64, shape (m,)
         `diagonal` holds K(x_k, x_k) + D_k.
 

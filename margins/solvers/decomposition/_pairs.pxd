@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Pairs of dual variables that move together."""
 
-# The least element of a diagonal. A zero row without a diagonal term has none; its step ends at a bound.
+# Minimum element of a diagonal. A zero row without a diagonal term has none; its step ends at a bound.
 cdef inline float least_diagonal() noexcept nogil:
     return <float> 1e-30
 

@@ -7,25 +7,25 @@ The problem: minimise over the steps d_i
 or the same with the constraint sum_i d_i = 0. Given: Q, g and the bounds. Left in place: d, and the gradient at d.
 Returned: the number of pairs that were moved.
 
-Each iteration moves two variables to the best point of the plane that they span, or to its edge: first the one
-whose own best step decreases f most, then the one that, with the first at its best, decreases f most. Pairs
-matter where rows of Q are alike, or share the large term rho^2: moved singly, they take each other's step back.
+Each iteration moves two variables to the best point of the plane that they span, or to its edge. The first is the
+variable whose best step decreases f most; the second is the variable that, with the first at its best, decreases f
+most. Pairs matter if rows of Q are alike, or share the large term rho^2: single moves would undo each other.
 
 Single precision suffices: steps are relative to the dual variables that the caller keeps in double precision.
 
 Source: Fan, Chen & Lin (2005), Working set selection using second order information for training SVMs, with
-bounds in place of the equality constraint; Glasmachers & Igel (2006), Maximum-gain working set selection.
+bounds instead of the equality constraint; Glasmachers & Igel (2006), Maximum-gain working set selection.
 """
 
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 from margins.linalg._vectorised cimport add_four_rows  # no-cython-lint: for its macro
 
-cdef double SINGULAR = 1e-6  # of both diagonal elements: a smaller determinant of a pair is rounding
+cdef double SINGULAR = 1e-6  # a smaller determinant of a pair, relative to both diagonal elements, is rounding
 
 cdef extern from *:
     """
-    /* Of finite numbers a compiler may vectorise a maximum, and a division whose result may not be needed. */
+    /* With finite numbers a compiler may vectorise a maximum, and a division whose result may not be needed. */
     #if defined(__GNUC__) && !defined(__clang__)
     #define MARGINS_MAXIMUM __attribute__((optimize("O3", "finite-math-only", "no-signed-zeros", "no-trapping-math")))
     #define MARGINS_INLINED static inline __attribute__((always_inline))
@@ -34,7 +34,7 @@ cdef extern from *:
     #define MARGINS_INLINED static inline
     #endif
 
-    /* The index of a value, -1 if it is none of them: groups of 32 are compared without a branch. */
+    /* The index of a value; -1 if it does not occur. Groups of 32 values are compared without a branch. */
     MARGINS_INLINED int64_t margins_first_equal(const float *values, float value, int64_t n)
     {
         int64_t i = 0;
@@ -51,7 +51,7 @@ cdef extern from *:
         return -1;
     }
 
-    /* The gain of each variable's own best step; returns the first with the largest gain, -1 if none is > 0. */
+    /* Sets the gain of each variable's best step; returns the first with the largest gain, -1 if no gain is > 0. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
     static int64_t margins_best_first(const float *g, const float *d, const float *lower, const float *upper,
                                       const float *diagonal, const float *inverse, int64_t n, float *gains)
@@ -68,7 +68,7 @@ cdef extern from *:
         return largest > 0 ? margins_first_equal(gains, largest, n) : -1;
     }
 
-    /* The same after a step of variable b to its best, whose row of Q is `row`. */
+    /* The same after variable b, whose row of Q is `row`, has moved to its best point. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
     static int64_t margins_best_second(const float *g, const float *d, const float *lower, const float *upper,
                                        const float *diagonal, const float *row, int64_t n, int64_t b, float *gains)
@@ -88,7 +88,7 @@ cdef extern from *:
         return largest > 0 ? margins_first_equal(gains, largest, n) : -1;
     }
 
-    /* With the constraint: the variable that can rise with the largest slope F, -1 if none can. */
+    /* With the constraint: the variable that can rise with the largest slope F; -1 if none can rise. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
     static int64_t margins_best_riser(const float *F, const float *e, const float *upper, int64_t n, float *gains)
     {
@@ -100,7 +100,7 @@ cdef extern from *:
         return largest > -1e37f ? margins_first_equal(gains, largest, n) : -1;
     }
 
-    /* The variable that can fall and gains most if b rises by as much, whose row of Q is `row`; -1 if none does. */
+    /* The variable that can fall and gains most if b, with the row `row` of Q, rises by as much; -1 if none gains. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
     static int64_t margins_best_faller(const float *F, const float *e, const float *lower, const float *diagonal,
                                        const float *row, int64_t n, int64_t b, float *gains)
@@ -149,7 +149,7 @@ cdef Py_ssize_t move_pairs(
     const float[:, ::1] Q, float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
     const float[::1] diagonal, const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
-    """Move pairs until no step decreases f by more than `reduction` times the first one.
+    """Move pairs until no step decreases f by more than `reduction` times the first step.
 
     Given are the diagonal of Q, at least `least_diagonal`, and its inverse; `gains` is overwritten.
     """
@@ -170,9 +170,9 @@ cdef Py_ssize_t move_pairs(
             &g[0], &d[0], &lower[0], &upper[0], &diagonal[0], &Q[first, 0], n, first, &gains[0]
         )
         if second < 0:
-            second = first  # it moves alone
-        # A pair that is chosen again has less curvature than its last step allowed for; where none is bounded,
-        # it has that of a diagonal which single precision may not hold.
+            second = first  # the first moves alone
+        # A pair that is chosen again has less curvature than its last step assumed, so the floor is halved. Not if a
+        # bound is infinite: the curvature is then a diagonal term that single precision may not hold.
         is_again = first == last_first and second == last_second
         floor = 0.5 * floor if is_again and isfinite(upper[first]) and isfinite(upper[second]) else SINGULAR
         last_first, last_second = first, second
@@ -188,8 +188,9 @@ cdef Py_ssize_t move_balanced_pairs(
     const float[:, ::1] Q, float[::1] F, float[::1] e, const float[::1] lower, const float[::1] upper,
     const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
-    """The same with the constraint, and the negative gradient F: each pair is one variable that rises, the one with
-    the largest F, and one that falls by as much, the one that then gains most.
+    """Move pairs until no step decreases f by more, with the constraint and the negative gradient F.
+
+    In each pair, the variable with the largest F rises, and the variable that then gains most falls by as much.
     """
     cdef Py_ssize_t n = F.shape[0], n_pairs = 0
     cdef int64_t riser, faller, last_riser = -1, last_faller = -1
@@ -207,14 +208,14 @@ cdef Py_ssize_t move_balanced_pairs(
             break
         if n_pairs == 0:
             least = reduction * gains[faller]
-        # As in `move_pairs`.
+        # See `move_pairs`.
         is_again = riser == last_riser and faller == last_faller
         floor = 0.5 * floor if is_again and isfinite(upper[riser]) and isfinite(lower[faller]) else SINGULAR
         last_riser, last_faller = riser, faller
         curvature = diagonal[riser] + diagonal[faller]
         curvature = max(curvature - 2 * Q[riser, faller], <float> (floor * curvature))
         step = min((F[riser] - F[faller]) / curvature, upper[riser] - e[riser], e[faller] - lower[faller])
-        # At a bound exactly, or it could be chosen again for a step that is rounded to nothing.
+        # Exactly at a bound, or it could be chosen again for a step that is rounded to nothing.
         e[riser] = upper[riser] if step == upper[riser] - e[riser] else e[riser] + step
         e[faller] = lower[faller] if step == e[faller] - lower[faller] else e[faller] - step
         if step == 0:
@@ -228,7 +229,7 @@ cdef void _move(
     const float[:, ::1] Q, const float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
     Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
 ) noexcept nogil:
-    """Move d_i and d_j to the best point of their rectangle; their relative determinant counts as `floor` or more."""
+    """Move d_i and d_j to the best point of their rectangle; their relative determinant is at least `floor`."""
     cdef double a = Q[i, i], b = Q[i, j], c = Q[j, j], determinant, best = 0, x, y
     cdef float x_before = d[i], y_before = d[j], bound
     cdef int side
@@ -236,7 +237,7 @@ cdef void _move(
         d[i] = _between(x_before - g[i] / a, lower[i], upper[i])
         step_i[0], step_j[0] = d[i] - x_before, 0
         return
-    # Rows that are alike, as of contrary duplicates, leave f almost linear: then the step is a long one.
+    # Rows that are alike, as for contrary duplicates, leave f almost linear, so the step is long.
     determinant = max(a * c - b * b, floor * a * c)
     x = x_before + (g[j] * b - g[i] * c) / determinant
     y = y_before + (g[i] * b - g[j] * a) / determinant
@@ -263,7 +264,7 @@ cdef inline void _take_better(
     const float[::1] g, double a, double b, double c, Py_ssize_t i, Py_ssize_t j,
     double x_before, double y_before, double x, double y, float[::1] d, double* best
 ) noexcept nogil:
-    """Make (x, y) the values of d_i and d_j, if that decreases f by more than the best point so far."""
+    """Set d_i and d_j to (x, y) if that decreases f by more than the best point so far."""
     cdef double s = x - x_before, t = y - y_before
     cdef double change = s * (g[i] + 0.5 * a * s + b * t) + t * (g[j] + 0.5 * c * t)
     if change < best[0]:

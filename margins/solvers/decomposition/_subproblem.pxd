@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""The subproblem of a working set: Python functions only."""
+"""The subproblem of a working set, which only Python code solves."""

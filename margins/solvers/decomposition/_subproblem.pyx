@@ -7,8 +7,8 @@ The problem: minimise over the steps d_i, i in W,
 where g is the gradient of the negative dual objective, and the bounds keep 0 <= alpha_i + d_i <= U_i.
 Given: Q, g and the bounds. Left in place: d, and the gradient at d. Returned: the number of pairs.
 
-Steps are of pairs (`_pairs`), in single precision: they are relative to the dual variables that the caller keeps in
-double precision.
+Steps move pairs of variables (`_pairs`), in single precision: they are relative to the dual variables that the
+caller keeps in double precision.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -18,8 +18,8 @@ from margins.solvers.decomposition._pairs cimport least_diagonal, move_balanced_
 import numpy as np
 
 cdef enum:
-    BLOCK = 2048        # columns that are summed at a time: they stay in the cache
-    TILE = 32           # rows that are mirrored at a time
+    BLOCK = 2048        # columns that are summed together, so that they stay in the cache
+    TILE = 32           # rows that are mirrored together
 
 cdef extern from *:
     """
@@ -60,21 +60,21 @@ def sub_gram(
     const float[::1] factors, const float[::1] diag, float sqrho,
     const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
 ):
-    """Write Q. What the last working set shares with this one is copied, and only rows of the new samples are read.
+    """Write Q. The part shared with the last working set is copied; only rows of new samples are read.
 
     Parameters
     ----------
     slots : ndarray of float32, shape (n_slots, m)
         Cached rows of the kernel matrix.
     slots_of_set, working_set : ndarrays of int32, shape (n,)
-        Where the rows of the working set are, and its samples: first those that the last one had.
+        Slots of the working set's rows, and its samples; the samples of the last working set come first.
     factors, diag : ndarrays of float32, shape (n,)
-        l_i, or 1 if the subproblem has no labels, and D_i.
+        l_i, or 1 if the subproblem has no labels; and D_i.
     sqrho : float
     last : ndarray of float32
         Q of the last working set, with the same factors.
     places : ndarray of int32, shape (n_kept,)
-        Which of its samples these are.
+        Positions of these samples in the last working set.
     Q : ndarray of float32, shape (n, at least n)
         Overwritten; columns beyond n are not used.
     """
@@ -87,7 +87,7 @@ def sub_gram(
             row = &slots[slots_of_set[i], 0]
             gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sqrho, i + 1)
             Q[i, i] += diag[i]
-        # Q is symmetric: by squares, which stay in the cache.
+        # Q is symmetric. It is mirrored in squares, which stay in the cache.
         begin = n_kept
         while begin < n:
             end = min(begin + <Py_ssize_t> TILE, n)
@@ -101,7 +101,7 @@ def minimise(
     const float[:, ::1] Q, float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
     float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise f until no step decreases it by more than `reduction` times the first one: the pairs moved.
+    """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def minimise_balanced(
     const float[:, ::1] Q, float[::1] F, float[::1] e, const float[::1] lower, const float[::1] upper,
     float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise ``e.Q e / 2 - F.e`` with the constraint sum_i e_i = 0: the pairs moved.
+    """Minimise ``e.Q e / 2 - F.e`` with the constraint sum_i e_i = 0; return the pairs moved.
 
-    Here e_i = l_i d_i, Q has no labels, and F is the negative gradient. Each iteration raises one variable and lowers
-    another by as much: the one with the largest F, and the one that then gains most.
+    Here e_i = l_i d_i, Q has no labels, and F is the negative gradient. Each iteration raises the variable with
+    the largest F, and lowers by as much the variable that then gains most.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def minimise_balanced(
     F, e : ndarrays of float32, shape (n,)
         The negative gradient at e, and e; changed in place.
     lower, upper, reduction, max_pairs
-        As of `minimise`.
+        As in `minimise`.
     """
     cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(least_diagonal()))
     cdef float[::1] gains = np.empty(F.shape[0], np.float32)
@@ -150,7 +150,7 @@ def add_rows(
     const float[:, ::1] slots, const int32_t[::1] slots_of_rows, const double[::1] coefficients, double[::1] v,
     Py_ssize_t begin, Py_ssize_t end
 ):
-    """v <- v + the sum of coefficients_i times row i, of the elements from `begin` until `end`.
+    """Add the sum of coefficients_i times row i to v, for the elements from `begin` until `end`.
 
     Parameters
     ----------

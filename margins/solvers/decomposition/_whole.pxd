@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""The dual of few samples: a Python function only."""
+"""The dual of few samples, which only Python code solves."""

@@ -1,19 +1,19 @@
-"""The dual of few samples, whose whole kernel matrix is in memory: from any start to a gap, in one loop.
+"""The dual of few samples, with the whole kernel matrix in memory: from any start to a gap, in one loop.
 
 The problem, with signed dual variables b_k = l_k alpha_k and u = Q b, where Q = K + rho^2 + diag(D):
 
     min b.Q b / 2 - l.b,   0 <= l_k b_k <= U_k,   and, if the intercept is free, sum_k b_k = 0.
 
-Given: Q in single precision, and b and u. Left in place: b and u, whose gap is at most the required one, unless
-pairs are used up or nothing moves. Returned: the pairs moved, and the relative duality gap.
+Given: Q in single precision, b and u. Left in place: b and u, whose gap is at most the required gap unless the
+limit on pairs is reached or nothing moves. Returned: the pairs moved, and the relative duality gap.
 
-In each round pairs move in single precision (`_pairs`), relative to where the round has begun; then b and u are
-brought up to date in double precision, and the gap is computed. A loss with D_k and U_k has the value
+In each round pairs move in single precision (`_pairs`), relative to the start of the round. Then b and u are
+updated in double precision, and the gap is computed. A loss with D_k and U_k has the value
 
     h(s) = max over 0 <= a <= U of a s - D a^2 / 2,   s = 1 - p,
 
-of a sample with the functional margin p. If the intercept is free it is the middle of those between which no pair
-can gain.
+for a sample with the functional margin p. A free intercept is the middle of the interval in which no pair can
+gain.
 """
 
 from libc.math cimport INFINITY, fmax, fmin
@@ -27,7 +27,7 @@ def minimise_whole(
     const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
     const double[::1] diag, bint has_free_intercept, double required_gap, float reduction, Py_ssize_t max_pairs
 ):
-    """Move pairs until the gap is at most the required one: see above.
+    """Move pairs until the gap is at most the required gap; see above.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def minimise_whole(
     has_free_intercept : bool
     required_gap : float
     reduction : float
-        A round ends when no step decreases the objective by more than this share of the first one.
+        A round ends when no step decreases the objective by more than this share of its first step.
     max_pairs : int
 
     Returns
@@ -82,7 +82,7 @@ cdef double _gap(
     const double[::1] signs, const double[::1] b, const double[::1] u, const double[::1] upper,
     const double[::1] diag, bint has_free_intercept, double* free_intercept
 ) noexcept nogil:
-    """The relative duality gap; an intercept that is free is left in `free_intercept`."""
+    """Return the relative duality gap, and set `free_intercept` if the intercept is free."""
     cdef Py_ssize_t k, m = b.shape[0]
     cdef double total = 0, product = 0, square = 0, loss = 0, least = INFINITY, high = -INFINITY, low = INFINITY
     cdef double intercept = 0, slope, slack, a, dual, scale = 1
@@ -110,7 +110,7 @@ cdef double _gap(
     dual = total - 0.5 * product - 0.5 * square
     if not dual > 0 or least <= 0:
         return INFINITY
-    if least < INFINITY:  # a hard margin is attained by a multiple
+    if least < INFINITY:  # a multiple attains the hard margin
         scale = 1 / (least * least)
     return (0.5 * scale * product + loss) / dual - 1
 
@@ -119,7 +119,7 @@ cdef bint _take(
     const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
     const float[::1] steps, const float[::1] lower, const float[::1] above
 ) noexcept nogil:
-    """Take the steps, and bring u up to date; False if no b_k changes, or a step is not finite."""
+    """Take the steps and update u; return False if no b_k changes, or a step is not finite."""
     cdef Py_ssize_t j, k = 0, n = 0, m = b.shape[0], n_moved = 0
     cdef double after, least, most
     cdef (const float*)[4] rows

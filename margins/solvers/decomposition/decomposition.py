@@ -1,25 +1,25 @@
-"""Decomposition: the subproblem of a working set of samples, then of the next one.
+"""Decomposition: solves the subproblem of one working set of samples after another.
 
 The problem: the dual of a kernel classifier, whose Hessian, the kernel matrix, has m^2 elements:
 
     max sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,   0 <= alpha_k <= U_k,
 
-with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2). The intercept is penalised:
-rho^2 sum_k alpha_k l_k. `free_intercept` has the solver for one that is not.
+with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2). The intercept, rho^2 sum_k alpha_k
+l_k, is penalised. `free_intercept` has the solver for a free intercept.
 
-A working set has some hundred samples: half of the last one, and those whose dual variables violate
-their optimality conditions most. Its rows of the kernel matrix are computed together, in single
-precision, and cached; its subproblem is solved in the processor's cache (`_subproblem`); one pass over
-its rows then updates the products with all samples. So a row is computed once, as long as the cache
-holds it, and read once for hundreds of updates.
+A working set has some hundred samples: half of the last working set, and the samples whose dual
+variables violate their optimality conditions most. Its rows of the kernel matrix are computed together
+in single precision and cached. Its subproblem is solved in the processor's cache (`_subproblem`). One
+pass over its rows then updates the products with all samples. So a row is computed once, while it stays
+in the cache, and read once for hundreds of updates.
 
-Of few samples the whole matrix is in memory, and the working set is all of them: one compiled loop ends
-at the required gap (`_whole`).
+For few samples the whole matrix is in memory and all samples are the working set: one compiled loop
+ends at the required gap (`_whole`).
 
-When these products say that the required gap is reached, they are computed again in double precision,
-from the dual variables: those of the support vectors, and of every sample that rounding may have kept
-from counting. The others get a lower bound. So the certificate holds for the classifier that predicts.
-If it does not prove enough, the solver continues from these products.
+When these products indicate the required gap, the products of the support vectors, and of every sample
+that rounding may have kept from counting, are computed again in double precision from the dual
+variables. The others get a lower bound. So the certificate holds for the classifier that predicts. If it
+does not prove enough, the solver continues from these products.
 
 **Source**: Joachims (1999), Making large-scale SVM learning practical; Wen, Shi, Li, He & Chen (2018),
 ThunderSVM, on batches of working sets.
@@ -43,16 +43,17 @@ from margins.solvers.decomposition.selection import keep_largest, largest
 from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range
 from margins.tuning import TUNING
 
-# Products beyond the margin by this much do not count, unless the certificate is of a small multiple.
+# Products beyond the margin by this do not count, unless a small multiple is certified.
 CLEARANCE = 0.1
-# More columns than a subproblem has samples, so that its rows do not compete for the same cache lines.
+# A subproblem's rows have more columns than samples, so that they do not compete for the same cache
+# lines.
 PADDING = 16
-# Threads share products by multiples of so many: fewer are updated sooner than a thread is woken.
+# Threads share products in multiples of PART: updating fewer is faster than waking a thread.
 PART = 4096
 
 
 class State(NamedTuple):
-    """An intercept, and what `gradient_of` returns at it, of the current products."""
+    """An intercept, and the results of `gradient_of` at it for the current products."""
 
     intercept: float
     margins: np.ndarray
@@ -62,30 +63,30 @@ class State(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What the steps of an epoch have reached."""
+    """The results of an epoch's steps."""
 
     n_changed: int
     n_accesses: int
-    is_proven: bool  # by the current products
+    is_proven: bool  # according to the current products
     is_stationary: bool
 
 
 class DecompositionSolver(Solver):
-    """Full epochs of subproblems: as many as access m samples together.
+    """A solver whose full epochs are subproblems that together access m samples.
 
     Parameters
     ----------
     densely : bool
         True: rows of sparse data are made dense to compute kernel values.
     max_work : float
-        After so many accessed elements of rows, the solver ends its phase: another one would then have
-        cost no more.
+        The solver ends its phase after accessing this many elements of rows, because another solver
+        would then have cost no more.
     tuning : margins.tuning.DecompositionTuning, optional
     """
 
     name = "decomposition"
     moves_together = True
-    _is_free = False  # the intercept
+    _is_free = False  # whether the intercept is free
 
     def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
         self._densely, self._max_work, self._tuning = densely, max_work, tuning
@@ -97,7 +98,7 @@ class DecompositionSolver(Solver):
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
-            return "kernel values, rows or penalties are outside of the range of single precision"
+            return "kernel values, rows or penalties are outside the range of single precision"
         return None
 
     def start(self, run):
@@ -109,18 +110,18 @@ class DecompositionSolver(Solver):
             self._blocks = data.rows.blocks.make(
                 self._densely, self._tuning.whole, self._tuning.shared_whole
             )
-        else:  # `whole` of the planner
+        else:  # the planner's strategy `whole`
             self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
         self._sqrho = 0.0 if self._is_free else data.sqrho
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
         if run.indefinite is not None and loss.is_smooth:
-            # This dual has no maximum. Bounded by slack 1, it has one, as that of a robust loss.
+            # This dual has no maximum. Bounding the slack by 1 gives it one, as for a robust loss.
             self._upper = np.minimum(self._upper, 1 / self._diag)
-        # Of a zero row without a diagonal term the violation is a slope, whatever divides it.
+        # For a zero row without a diagonal term the violation is a slope, for any divisor.
         self._diagonal = np.maximum(data.ordinary_sqnorms + self._diag, 1 / MAX_SINGLE)
         self._alpha = np.minimum(run.weights.dual, self._upper)
-        # sum_j alpha_j l_j K(x_j, x_k) of all samples k, and sum_j alpha_j l_j.
+        # sum_j alpha_j l_j K(x_j, x_k) for all samples k, and sum_j alpha_j l_j.
         self._label_sum = run.weights.label_sum
         if run.weights.dual_sum == 0:
             self._v = np.zeros(m)
@@ -131,14 +132,14 @@ class DecompositionSolver(Solver):
         self._Q_of_all = self._matrix()
         if self._Q_of_all is None:
             self._start_sets()
-        # By how much the dual variables have been moved in all, and that when each product was exact.
-        # Those of a warm start are counted: it is not known how their products were summed.
+        # The total movement of the dual variables, and its value when each product was last exact.
+        # Variables of a warm start count, because it is unknown how their products were summed.
         self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
     def _matrix(self):
-        """K + rho^2 + diag(D): ndarray of float32, shape (m, m); None if there are many samples."""
+        """Return K + rho^2 + diag(D), as float32 of shape (m, m); None if there are many samples."""
         Q = self._blocks.rows_of_all(self._tuning.whole)
         if Q is not None:
             if self._sqrho > 0:
@@ -151,9 +152,9 @@ class DecompositionSolver(Solver):
         """Start with an empty working set."""
         m = len(self._alpha)
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
-        self._working_set = self._places = np.empty(0, np.int32)
+        self._working_set = self._kept_positions = np.empty(0, np.int32)
         self._max_new_rows = self._tuning.new_rows
-        if self._blocks.n_computed == 0:  # no other class has computed some
+        if self._blocks.n_computed == 0:  # no other class has computed rows
             self._max_new_rows = max(self._max_new_rows, int(self._tuning.new_share * m))
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
 
@@ -185,7 +186,7 @@ class DecompositionSolver(Solver):
         )
 
     def _steps_of_sets(self, required):
-        """Subproblems of working sets, as many as access m samples together: Steps."""
+        """Solve subproblems of working sets that together access m samples, and return Steps."""
         n_accesses = n_changed = 0
         is_proven = is_stationary = False
         while n_accesses < len(self._alpha) and not (
@@ -205,7 +206,7 @@ class DecompositionSolver(Solver):
         return Steps(n_changed, n_accesses, is_proven, is_stationary)
 
     def _steps_of_all(self, required):
-        """Pairs of all samples, until their gap is the required one: Steps."""
+        """Move pairs of all samples until the required gap is reached, and return Steps."""
         m, target = len(self._alpha), self._tuning.gap_share * required
         b = self._signs * self._alpha
         u = self._v + self._diag * b
@@ -229,7 +230,7 @@ class DecompositionSolver(Solver):
         return Steps(n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0)
 
     def _is_stalled(self, gap):
-        """True if several sums in double precision, of which this is the gap, have not reduced it."""
+        """Return True if several sums in double precision, the last with this gap, did not reduce it."""
         is_slow = not gap < self._tuning.slow_reduction * self._least_gap
         self._n_stalled = self._n_stalled + 1 if is_slow else 0
         self._least_gap = min(self._least_gap, gap)
@@ -238,12 +239,12 @@ class DecompositionSolver(Solver):
     def make_exact(self, run):
         """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
-            # The certificate of an unproven fit may be of any multiple, so every product may count.
+            # The certificate of an unproven fit may be for any multiple, so every product may count.
             self._sum_all(run)
             self.sums_are_fresh = True
 
     def _has_clearance(self, run):
-        """True if products beyond the clearance do not count in the multiple that is certified."""
+        """Return True if products beyond the clearance do not count in the certified multiple."""
         bounds, _ = bounds_of(run.weights, run.weights, run.data, run.loss, run.theta)
         return bounds.primal_scale * (1 + CLEARANCE) >= 1
 
@@ -253,59 +254,60 @@ class DecompositionSolver(Solver):
         self._give(run, self._v)
 
     def _intercept(self):
-        """The intercept of the current products."""
+        """Return the intercept of the current products."""
         return self._sqrho * self._label_sum
 
     def _state(self):
-        """The margins, the gradient and their sums: State."""
+        """Return the State: the margins, the gradient and their sums."""
         b = self._intercept()
         return State(b, *gradient_of(self._v, b, self._signs, self._alpha, self._upper, self._diag))
 
     def _gap(self, state):
-        """The relative duality gap of the current products."""
+        """Return the relative duality gap of the current products."""
         total, sqnorm, square = state.sums
         return relative_gap(self._loss, state.margins, sqnorm, total - 0.5 * sqnorm - 0.5 * square)
 
     def _violations(self, state):
-        """What each variable's own step gains, 0 where it is optimal: ndarray of float64, shape (m,)."""
+        """Return the gain of each variable's best step, 0 if it is optimal."""
         return self._violations_after(state, 0.0)
 
     def _violations_after(self, state, change):
-        """The same after the intercept is changed, as is the gradient of the state."""
+        """Return the same after changing the intercept and the gradient of the state."""
         return violations_of(
             state.gradient, change, self._signs, self._alpha, self._upper, self._diagonal
         )
 
     def _next_working_set(self, state):
-        """Half of the last working set, then the samples that violate optimality most.
+        """Return half of the last working set, then the samples that violate optimality most.
 
-        Of few samples, and where another class has computed rows, few are computed for a set: many of
-        its samples would end at 0 as soon as their neighbours have moved.
+        With few samples, or if another class has computed rows, few new rows are computed per set: many
+        of its samples would end at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
-        self._places = np.sort(largest(violation[last], int(self._tuning.kept_share * self._size)))
-        kept = last[self._places]
-        violation[kept] = 0
+        n_kept = int(self._tuning.kept_share * self._size)
+        self._kept_positions = np.sort(largest(violation[last], n_kept))
+        kept_samples = last[self._kept_positions]
+        violation[kept_samples] = 0
         are_cached = self._blocks.are_cached()
         sides = self._sides(state.gradient)
         if self._max_new_rows < self._size:
             for side in sides:
                 keep_largest(violation, side & ~are_cached, self._max_new_rows // len(sides))
         violation[are_cached] *= self._tuning.cached_gain
-        new = np.sort(self._most_violating(violation, sides, self._size - len(kept)))
-        self._working_set = np.concatenate([kept, new]).astype(np.int32)
+        new_samples = np.sort(self._most_violating(violation, sides, self._size - len(kept_samples)))
+        self._working_set = np.concatenate([kept_samples, new_samples]).astype(np.int32)
         return self._working_set
 
     def _sides(self, gradient):
-        """Samples of which a working set needs some each: tuple of ndarrays of bool, shape (m,)."""
+        """Return groups of which a working set needs some samples each: tuple of ndarrays of bool."""
         return (np.ones(len(gradient), bool),)
 
     def _most_violating(self, violation, sides, n):
-        """The n samples of the largest violation > 0, or all with one: in any order."""
+        """Return the n samples with the largest violations > 0, or all with one, in any order."""
         return largest(violation, n)
 
     def _solve(self, working_set, margins):
-        """Solve the subproblem of a working set, and bring the products up to date: the pairs moved."""
+        """Solve the subproblem of a working set, update the products, and return the pairs moved."""
         n = len(working_set)
         alpha, upper = self._alpha[working_set], self._upper[working_set]
         diag, signs = self._diag[working_set], self._signs[working_set]
@@ -313,7 +315,7 @@ class DecompositionSolver(Solver):
         slots = self._blocks.slots_of(working_set, is_free)
         Q = self._Q[:n]
         factors = (as_single(self._factors(signs)), as_single(diag))
-        last = self._last_Q, self._places.astype(np.int32)
+        last = self._last_Q, self._kept_positions.astype(np.int32)
         sub_gram(self._blocks.slots, slots, working_set, *factors, self._sqrho, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
@@ -336,7 +338,7 @@ class DecompositionSolver(Solver):
         return n_pairs if len(moved) else 0
 
     def _add_rows(self, slots, coefficients):
-        """Add multiples of cached rows to the products: each thread to a part of them."""
+        """Add multiples of cached rows to the products; each thread updates a part of them."""
 
         def add(part):
             add_rows(self._blocks.slots, slots, coefficients, self._v, part.start, part.stop)
@@ -345,55 +347,54 @@ class DecompositionSolver(Solver):
         team.map(add, team.parts(len(self._v), PART))
 
     def _factors(self, signs):
-        """By which rows and columns of the kernel matrix are multiplied in the subproblem."""
+        """Return the factors of the rows and columns of the kernel matrix in the subproblem."""
         return signs
 
     def _minimise(self, Q, gradient, lower, upper, signs):
-        """Solve the subproblem: the steps, ndarray of float32, and the number of pairs moved."""
+        """Solve the subproblem: return the steps, ndarray of float32, and the number of pairs moved."""
         steps = np.zeros(len(Q), np.float32)
         tuning = self._tuning
         limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
         return steps, minimise(Q, as_single(gradient), steps, lower, upper, *limits)
 
     def _restore_constraint(self, before, after, upper, signs):
-        """Change `after` where rounding has violated a constraint beside the bounds: here is none."""
+        """Change `after` if rounding violates a constraint other than the bounds; here there is none."""
 
-    def _sum(self, which):
-        """Compute products again, in double precision: with those of all support vectors, or of none."""
+    def _sum(self, mask):
+        """Compute products again, in double precision: for samples with True in `mask`."""
         support = self._alpha.nonzero()[0]
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        indices = which.nonzero()[0]
+        indices = mask.nonzero()[0]
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
         self._moved_before[indices] = self._moved
 
     def _sum_what_counts(self):
-        """The same of the support vectors and of samples that seem to count: which, ndarray of bool."""
+        """Compute products of support vectors and samples that seem to count; return these as a mask."""
         if self._Q_of_all is not None:
             counts = np.ones(len(self._alpha), bool)
         else:
             counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)
-            counts |= self._upper == 0  # samples that are left out: those of a test set
+            counts |= self._upper == 0  # samples that are left out: a test set
         self._sum(counts)
         return counts
 
     def _proven_sums(self, counts):
-        """The products after `_sum_what_counts`, and after those of all samples that rounding may have
-        kept from counting; lower bounds of the others."""
+        """Return exact products of all samples that may count, and lower bounds of the others."""
         error = self._error()
         self._sum(~counts & ~(self._state().margins - error >= 1 + CLEARANCE))
         return self._v - self._signs * self._error()
 
     def _error(self):
-        """A bound on the rounding of each product: ndarray of float64, shape (m,)."""
+        """Return a bound on the rounding of each product, an ndarray of float64 of shape (m,)."""
         error = self._moved - self._moved_before
-        error[error > 0] *= self._blocks.rounding()  # inf, if it is not known
+        error[error > 0] *= self._blocks.rounding()  # inf if it is not known
         return error
 
     def _give(self, run, v, intercept=None):
-        """Make the dual variables, and v, those of the run; with the intercept, if it is known."""
+        """Give the run the dual variables and the products v, and the intercept if it is known."""
         if run.data.rows.is_kernel:
             combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
             run.weights.assign(run.data, self._alpha, combination)
-        else:  # weights of features, which are summed
+        else:  # weights of features, which must be summed
             run.weights.assign(run.data, self._alpha)

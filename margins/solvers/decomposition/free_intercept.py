@@ -1,13 +1,13 @@
-"""Decomposition with an intercept that is not penalised, as SVC's.
+"""Decomposition with a free intercept, as in SVC.
 
-The dual of `decomposition` without rho^2, and with one constraint more:
+The dual of `decomposition` without rho^2, and with one additional constraint:
 
     max sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,
         0 <= alpha_k <= U_k,   sum_k alpha_k l_k = 0.
 
-The intercept b is its multiplier. For a pass it is the one of least primal objective for the current
-products; working sets have violators of both directions, since each step of a subproblem raises one
-l_k alpha_k and lowers another by as much.
+The intercept b is the multiplier of this constraint. During a pass it is the intercept with the smallest
+primal objective for the current products. Working sets have violators of both directions, because each
+step of a subproblem raises one l_k alpha_k and lowers another by as much.
 
 **Source**: Fan, Chen & Lin (2005), Working set selection using second order information for training
 SVMs.
@@ -23,18 +23,18 @@ from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.selection import largest
 from margins.solvers.decomposition.single import as_single
 
-# The intercept that working sets are chosen by keeps this share of the interval of violations from its
-# ends, so that both directions have a violator.
+# The intercept for choosing working sets keeps this share of the interval of violations from its ends,
+# so that both directions have a violator.
 INSIDE = 0.1
 
 
 class FreeInterceptSolver(DecompositionSolver):
-    """Decomposition with sum_k alpha_k l_k = 0. Parameters as of `DecompositionSolver`."""
+    """Decomposition with sum_k alpha_k l_k = 0. Parameters as in `DecompositionSolver`."""
 
     _is_free = True
 
     def start(self, run):
-        """Start from the dual variables of the run, the larger class multiplied to balance the other."""
+        """Start from the run's dual variables, with the larger class scaled to balance the other."""
         super().start(run)
         self._labels = run.data.signs
         if run.weights.dual_sum == 0:  # nothing to balance
@@ -58,12 +58,12 @@ class FreeInterceptSolver(DecompositionSolver):
         if run.data.rows.is_kernel:
             super()._give(run, v)
             run.set_threshold(-intercept)
-        else:  # the intercept is the weight of a constant feature, from where it is
+        else:  # the intercept is the weight of a constant feature, and moves from its value
             shift = intercept / run.data.sqrho - run.weights.label_sum
             run.weights.recentre(run.data, self._alpha, shift)
 
     def _violations(self, state):
-        """At an intercept that leaves a violator of each direction, if there is one."""
+        """Return the gains at an intercept that leaves a violator of each direction, if there is one."""
         high, low = state.ends
         if not high > low:
             return np.zeros_like(state.gradient)  # optimal
@@ -71,18 +71,18 @@ class FreeInterceptSolver(DecompositionSolver):
         return self._violations_after(state, min(max(0.0, low + inside), high - inside))
 
     def _sides(self, gradient):
-        """Those to be raised and those to be lowered."""
+        """Return the samples to raise and the samples to lower."""
         rising = self._signs * gradient < 0
         return rising, ~rising
 
     def _most_violating(self, violation, sides, n):
-        """Half of them to be raised, half to be lowered; more of one if there are few of the other."""
+        """Return half of them to raise and half to lower, or more of one if the other has few."""
         up, down = (largest(np.where(side, violation, 0.0), n) for side in sides)
         n_up = max(n // 2, n - len(down))
         n_down = n - min(n_up, len(up))
         up, down = (
-            each[np.argsort(-violation[each], kind="stable")[:count]]
-            for each, count in ((up, n_up), (down, n_down))
+            side[np.argsort(-violation[side], kind="stable")[:count]]
+            for side, count in ((up, n_up), (down, n_down))
         )
         return np.concatenate([up, down])
 
@@ -106,8 +106,8 @@ class FreeInterceptSolver(DecompositionSolver):
     def _restore_constraint(self, before, after, upper, signs):
         lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))
 
-    def _sum(self, which):
+    def _sum(self, mask):
         support = self._alpha > 0
-        if which[support].any():
+        if mask[support].any():
             balance(self._alpha, self._upper, self._labels)
-        super()._sum(which)
+        super()._sum(mask)

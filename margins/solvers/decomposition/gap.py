@@ -1,10 +1,10 @@
-"""The duality gap of products that a solver keeps, before a certificate is computed."""
+"""The duality gap of the products that a solver keeps, before a certificate is computed."""
 
 import math
 
 
 def relative_gap(loss, margins, sqnorm, dual):
-    """The relative duality gap of a weight vector and its dual variables: float; inf if none is proven.
+    """Return the relative duality gap of a weight vector and its dual variables; inf if none is proven.
 
     Parameters
     ----------
@@ -19,5 +19,9 @@ def relative_gap(loss, margins, sqnorm, dual):
         return math.inf
     if loss.is_finite:
         return (0.5 * sqnorm + loss.value(margins)) / dual - 1
-    least = float(margins.min())
-    return 0.5 * sqnorm / (least * least) / dual - 1 if least > 0 else math.inf
+    smallest_margin = float(margins.min())
+    return (
+        0.5 * sqnorm / (smallest_margin * smallest_margin) / dual - 1
+        if smallest_margin > 0
+        else math.inf
+    )

@@ -1,20 +1,20 @@
-"""The largest of some values, which working sets are chosen by."""
+"""Selection of the largest values, for the choice of working sets."""
 
 import numpy as np
 
 
 def largest(values, n):
-    """The indices of the n largest values > 0, or of all that are: in any order."""
+    """Return the indices of the n largest values > 0, or of all values > 0, in any order."""
     if not 0 < n < len(values):
         return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
     best = np.argpartition(-values, n)[:n]
     return best[values[best] > 0]
 
 
-def keep_largest(values, which, n):
-    """Set all but the n largest of these values, none of them negative, to 0, in place."""
-    indices = np.flatnonzero(which)
+def keep_largest(values, mask, n):
+    """Set the values of a mask, none negative, to 0 in place, except for the n largest."""
+    indices = np.flatnonzero(mask)
     best = indices[largest(values[indices], n)]
-    kept = values[best]
+    largest_values = values[best]
     values[indices] = 0
-    values[best] = kept
+    values[best] = largest_values

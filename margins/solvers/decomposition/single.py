@@ -1,29 +1,29 @@
-"""Single precision: which problems are within its range, and values in it."""
+"""Single precision: which problems are within its range, and conversion to it."""
 
 import math
 
 import numpy as np
 
-# Of kernel values, squared norms and penalties: their products stay within single precision.
+# Bound on kernel values, squared norms and penalties, whose products then stay within single precision.
 MAX_SINGLE = 1e15
 
 
 def is_in_range(problem, longest=0.0):
-    """True if the solver's single precision has the range of a problem.
+    """Return True if a problem is within the range of the solver's single precision.
 
     Parameters
     ----------
     problem : margins.solvers.base.Problem
     longest : float
-        The largest squared norm of a row of X, if kernel values are computed from inner products.
+        Largest squared norm of a row of X, if kernel values are computed from inner products.
     """
-    least = problem.loss.upper
-    if isinstance(least, np.ndarray):  # 0 of samples that are left out
-        least = np.min(least, initial=math.inf, where=least > 0)
-    return max(problem.data.max_sqnorm, longest) <= MAX_SINGLE and least >= 1 / MAX_SINGLE
+    smallest_bound = problem.loss.upper
+    if isinstance(smallest_bound, np.ndarray):  # 0 for samples that are left out
+        smallest_bound = np.min(smallest_bound, initial=math.inf, where=smallest_bound > 0)
+    return max(problem.data.max_sqnorm, longest) <= MAX_SINGLE and smallest_bound >= 1 / MAX_SINGLE
 
 
 def as_single(values):
-    """The values in single precision, inf beyond its range: ndarray of float32."""
+    """Return the values in single precision, as an ndarray of float32; inf beyond its range."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)

@@ -1,7 +1,7 @@
 """Samples as dense rows, and the sum of their outer products, by BLAS.
 
-The problem: add or subtract x x^T for many x of n elements, most of them not 0. BLAS is faster on a block
-of rows than on one row after the other, and faster still in single precision.
+The problem: add or subtract x x^T for many x of n elements, most of them non-zero. BLAS is faster on a block of
+rows than on one row at a time, and faster still in single precision.
 """
 
 from libc.stdint cimport int32_t
@@ -12,8 +12,8 @@ from scipy.linalg.cython_blas cimport dsyrk, ssyrk
 
 import numpy as np
 
-# Rows of a block in single precision: adding its sum in double precision takes a pass over the matrix, so
-# these blocks are larger.
+# Rows of a block in single precision. These blocks are larger, because adding their sum in double precision takes
+# a pass over the matrix.
 cdef Py_ssize_t SINGLE_BLOCK = 512
 
 
@@ -23,9 +23,9 @@ cdef class DenseBlock:
     Parameters
     ----------
     n : int
-        The length of a row.
+        Length of a row.
     m : int
-        An upper bound of the number of rows.
+        Upper bound on the number of rows.
     is_double : bool
         False: products are computed in single precision, and the sums of blocks added in double precision.
     """
@@ -42,9 +42,9 @@ cdef class DenseBlock:
     cdef bint append(
         self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
     ) noexcept nogil:
-        """Append a row, n elements times a factor; True if the block is full.
+        """Append a row, n elements times a factor; return True if the block is full.
 
-        Without `columns` they are all elements, in order.
+        Without `columns`, these are all elements, in order.
         """
         if self.is_double:
             _write(&self.double_rows[self.n_rows, 0], self.double_rows.shape[1], values, columns, n, factor)
@@ -55,7 +55,7 @@ cdef class DenseBlock:
 
     cdef void flush(self, double sign, double[:, ::1] total) noexcept nogil:
         """Add the rows' outer products, times 1 or -1, to the lower triangle, and empty the block."""
-        # BLAS orders by columns: the lower triangle by rows is its upper one.
+        # BLAS orders by columns, so its upper triangle is the lower triangle by rows.
         cdef int n = <int> total.shape[0], k = <int> self.n_rows, width = <int> total.shape[1]
         cdef double one = 1
         cdef float single_one = 1, zero = 0

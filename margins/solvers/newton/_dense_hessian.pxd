@@ -7,9 +7,9 @@ from margins.solvers.newton._outer_sum cimport OuterSum
 
 
 cdef class DenseHessian(Hessian):
-    cdef const double[::1] centre   # from which features are measured; None: from 0
-    cdef OuterSum sum               # and its Cholesky factor
-    cdef int32_t[:, ::1] changing   # a buffer: samples that a step subtracts, and those that it adds
+    cdef const double[::1] centre   # features are measured from this; None: from 0
+    cdef OuterSum sum               # holds the Cholesky factor, too
+    cdef int32_t[:, ::1] changing   # a buffer: samples that a step subtracts, and samples that it adds
 
     cdef int _sum_in_double(self) except -1
     cdef void _centre(self, double[::1] vector, double change) noexcept nogil

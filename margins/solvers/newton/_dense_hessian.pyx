@@ -4,11 +4,11 @@ The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T, and so
 
     (I + factor * the sum) x = vector
 
-Most samples stay in the set from one step to the next, so those that enter or leave it are added or
+Most samples stay in the set from one step to the next, so only samples that enter or leave it are added or
 subtracted (`margins.solvers.newton._outer_sum`).
 
-Where features are far from 0 for their spread, sums of products cancel. Then they are measured from a centre
-c: x.w + rho b is (x - c).w + rho b', with b' = b + c.w / rho, and the system is the one of w and b'.
+If features are far from 0 relative to their spread, sums of products cancel. Then features are measured from a
+centre c: x.w + rho b is (x - c).w + rho b', with b' = b + c.w / rho, and the system is solved for w and b'.
 
 The Hessian only determines the search direction: certificates are computed from sums in double
 precision. Blocks are multiplied in single precision unless the Hessian is too close to singular for that.
@@ -30,7 +30,7 @@ from margins.data._passes import mean_of
 from margins.tuning import TUNING
 
 OFFSET = TUNING.newton.offset
-# The centre is the mean of at most so many samples.
+# The centre is the mean of at most this many samples.
 cdef Py_ssize_t MAX_MEAN_SAMPLES = 4096
 
 # If a squared pivot of the Cholesky factor is less than MIN_PIVOT sqrt(n) times its diagonal element, for n
@@ -46,13 +46,13 @@ cdef class DenseHessian(Hessian):
     ----------
     data : BinaryData
     curvature : ndarray of float64, shape (m,)
-        s_k; 0 for samples that the sum leaves out, free or not.
+        s_k; 0 for samples that the sum always leaves out.
     in_blocks : bool
         True: samples are added as dense rows, in blocks, by BLAS.
     centre : ndarray of float64, shape (n_features,), optional
         c; None: 0.
     is_double : bool
-        True: these blocks are multiplied in double precision from the beginning.
+        True: these blocks are multiplied in double precision from the start.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ cdef class DenseHessian(Hessian):
 
     @property
     def matrix(self):
-        """The lower triangle of the sum: ndarray of float64, shape (n, n)."""
+        """The lower triangle of the sum, an ndarray of float64 of shape (n, n)."""
         return np.tril(np.asarray(self.sum.matrix)[:, :-1])
 
     def begin(self, const double[:, ::1] matrix not None):
-        """Begin with all samples included, given the lower triangle of their sum, shape (n, n)."""
+        """Start with all samples included, given the lower triangle of their sum, shape (n, n)."""
         cdef Py_ssize_t i, j
         for i in range(matrix.shape[0]):
             for j in range(i + 1):
@@ -100,7 +100,7 @@ cdef class DenseHessian(Hessian):
                 if self.is_included[working_set[i]]:
                     n_leaving += not free[i]
                     n_staying += free[i]
-            if n_leaving > n_staying:  # a new sum takes less work and has smaller rounding errors
+            if n_leaving > n_staying:  # a new sum takes less work and rounds less
                 self.is_included[:] = 0
                 self.sum.matrix[:, :] = 0
             n_leaving = 0
@@ -122,12 +122,12 @@ cdef class DenseHessian(Hessian):
         return 0
 
     def change(self, before not None, after not None):
-        """The lower triangle of the sum over some samples minus that over others: ndarray, shape (n, n).
+        """Return the lower triangle of the sum over some samples minus the sum over others.
 
         Parameters
         ----------
         before, after : ndarrays of int8, shape (m,)
-            1 for the samples that are subtracted, and for those that are added.
+            1 for the samples that are subtracted, and for the samples that are added.
         """
         self.sum.matrix[:, :] = 0
         self.sum.add(np.flatnonzero(before > after).astype(np.int32), -1)
@@ -159,14 +159,14 @@ cdef class DenseHessian(Hessian):
         return 1
 
     cdef void _centre(self, double[::1] vector, double change) noexcept nogil:
-        """Turn a gradient of w and b into one of w and b'; `change` is minus that of b."""
+        """Turn a gradient with respect to w and b into one for w and b'; `change` is minus the gradient of b."""
         cdef Py_ssize_t j
         if self.centre is not None:
             for j in range(self.centre.shape[0]):
                 vector[j] += change * self.centre[j] / self.rho
 
     cdef void _uncentre(self, double[::1] vector) noexcept nogil:
-        """Turn a step of w and b' into one of w and b."""
+        """Turn a step of w and b' into a step of w and b."""
         cdef Py_ssize_t j, d
         if self.centre is not None:
             d = self.centre.shape[0]
@@ -174,7 +174,7 @@ cdef class DenseHessian(Hessian):
                 vector[d] -= self.centre[j] * vector[j] / self.rho
 
     cdef double _penalty(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """What a penalised intercept, b = b' - c.w / rho, adds to I in row i and column j <= i."""
+        """Return what a penalised intercept, b = b' - c.w / rho, adds to I in row i and column j <= i."""
         cdef Py_ssize_t d
         if self.centre is None or self.data.has_free_intercept:
             return 0
@@ -184,7 +184,7 @@ cdef class DenseHessian(Hessian):
         return -self.centre[j] / self.rho if j < d else 0
 
     cdef bint _factorise(self, double factor):
-        """Compute the Cholesky factor of I + factor * the sum; False if there is none."""
+        """Compute the Cholesky factor of I + factor * the sum; return False if it does not exist."""
         cdef double[:, ::1] matrix = self.sum.matrix
         cdef Py_ssize_t i, j
         cdef int n = <int> matrix.shape[0], width = n + 1, info
@@ -193,12 +193,12 @@ cdef class DenseHessian(Hessian):
                 for j in range(i):
                     matrix[j, i + 1] = factor * matrix[i, j] + self._penalty(i, j)
                 matrix[i, i + 1] = self.ridge(i) + factor * matrix[i, i] + self._penalty(i, i)
-            # LAPACK orders by columns: the upper triangle by rows is its lower one.
+            # LAPACK orders by columns, so its lower triangle is the upper triangle by rows.
             dpotrf(b"L", &n, &matrix[0, 1], &width, &info)
         return info == 0
 
     cdef bint _is_trusted(self, double factor):
-        """True if every pivot is large enough, relative to its diagonal element, for single precision."""
+        """Return True if every pivot, relative to its diagonal element, is large enough for single precision."""
         cdef double[:, ::1] matrix = self.sum.matrix
         cdef Py_ssize_t i
         cdef double pivot
@@ -210,19 +210,19 @@ cdef class DenseHessian(Hessian):
 
 
 def centre_of(data, offset=OFFSET):
-    """The mean of features that are far from 0 for their spread: ndarray of float64; else None.
+    """Return the mean of features if they are far from 0 relative to their spread, otherwise None.
 
-    Of many samples, the mean of some that are spread evenly is as good a centre.
+    With many samples, the mean of some that are spread evenly is as good a centre.
 
     Parameters
     ----------
     data : BinaryData
     offset : float
-        The squared length of the mean, in multiples of the mean squared distance from it, that is far.
+        Squared length of the mean, in multiples of the mean squared distance from it, that counts as far.
     """
     m, d = len(data), data.rows.n_features
     if data.sqrho == 0 or data.rows.n_stored < m * d:
-        return None  # without an intercept they stay where they are; elements that are 0 are not stored
+        return None  # without an intercept there is no centre; sparse data leave out zeros
     step = -(-m // MAX_MEAN_SAMPLES)
     mean = mean_of(data, step)
     square = float(mean @ mean)

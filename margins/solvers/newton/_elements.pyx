@@ -1,4 +1,4 @@
-"""The elements of one sample, with that of the intercept, for loops that read each many times."""
+"""The elements of one sample and of its intercept, for loops that read each of them many times."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
@@ -9,15 +9,15 @@ import numpy as np
 
 
 cdef class Elements:
-    """A copy of [x_k - centre, rho], of one sample after the other.
+    """A copy of [x_k - centre, rho], for one sample at a time.
 
     Parameters
     ----------
     data : BinaryData
     centre : ndarray of float64, shape (n_features,), optional
-        From which features are measured, of samples with an intercept that store all of them.
+        Features are measured from this; only for samples with an intercept that store all features.
     keeps_zeros : bool
-        True: of dense samples all elements are copied, in order.
+        True: all elements of dense samples are copied, in order.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] centre=None, bint keeps_zeros=False):
@@ -27,7 +27,7 @@ cdef class Elements:
         self.is_whole = keeps_zeros and is_dense(data.rows)
 
     cdef Py_ssize_t read(self, Py_ssize_t k) noexcept nogil:
-        """Set `values` and `columns`; return the number of elements."""
+        """Set `values` and `columns` to those of sample k, and return the number of elements."""
         cdef Py_ssize_t i, n = self.data.rows.n_features
         if self.is_whole:
             elements(self.data.rows, k, &self.values[0])

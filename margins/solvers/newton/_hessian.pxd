@@ -9,7 +9,7 @@ cdef class Hessian:
     cdef BinaryData data
     cdef const double[::1] curvature
     cdef double rho
-    cdef Py_ssize_t n_penalised     # number of weights that are penalised; they come first
+    cdef Py_ssize_t n_penalised     # number of penalised weights, which come first
     cdef Py_ssize_t n_free          # number of free samples
     cdef readonly object included
     cdef int8_t[::1] is_included

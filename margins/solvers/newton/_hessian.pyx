@@ -4,9 +4,8 @@ The problem: for changing sets of free samples y_k = l_k [x_k, rho], solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-where I has a 0 for an intercept that is not penalised. A small sum is stored
-(`margins.solvers.newton._dense_hessian`); a large one is only multiplied by vectors
-(`margins.solvers.newton._hessian_vector`).
+where I has a 0 for a free intercept. A small sum is stored (`margins.solvers.newton._dense_hessian`); a large sum
+is only multiplied by vectors (`margins.solvers.newton._hessian_vector`).
 """
 
 from libc.math cimport sqrt
@@ -17,7 +16,7 @@ import numpy as np
 
 
 cdef class Hessian:
-    """The base class.
+    """The base class of Hessians.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ cdef class Hessian:
     included : ndarray of int8, shape (m,)
         1 for the samples that must be in the working set of the next `update`.
     n_read : int
-        The number of samples read so far for Hessian-vector products.
+        Number of samples read so far for Hessian-vector products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None):
@@ -40,9 +39,9 @@ cdef class Hessian:
         self.is_included = self.included
 
     cdef double ridge(self, Py_ssize_t j) noexcept nogil:
-        """The diagonal element of I of a weight: 0 of an intercept that is not penalised.
+        """Return the diagonal element of I for a weight, which is 0 for a free intercept.
 
-        Without free samples, no intercept is better than another, so that it may be penalised.
+        Without free samples all intercepts are equally good, so the intercept may be penalised.
         """
         return 1.0 if j < self.n_penalised or self.n_free == 0 else 0.0
 
@@ -54,7 +53,7 @@ cdef class Hessian:
         """Solve in place, possibly inexactly; False if rounding prevents a solution."""
         return False
 
-    # For callers in Python.
+    # These are for callers in Python.
     def py_update(self, const int32_t[::1] working_set, const int8_t[::1] free):
         self.update(working_set, free)
 

@@ -11,7 +11,7 @@ cdef class HessianVectorProduct(Hessian):
     cdef Elements elements
     cdef int32_t[::1] free          # the free samples
     cdef Py_ssize_t max_read
-    cdef double[::1] diagonal       # of the sum
+    cdef double[::1] diagonal       # diagonal of the sum
     cdef double[::1] solution, scaled, direction, image
 
     cdef int _multiply(self, double factor) except -1

@@ -4,10 +4,9 @@ The problem: solve
 
     (I + factor * sum_k s_k y_k y_k^T) x = vector
 
-where the matrix has more elements than X. Conjugate gradients, preconditioned by the diagonal, need only
-its products with vectors. Each takes one pass over the free samples, which computes y_k.v and adds c y_k.
-They end when the residual is small relative to the vector: a line search follows, so steps need not be
-exact.
+where the matrix has more elements than X. Conjugate gradients, preconditioned by the diagonal, need only its
+products with vectors. Each product takes one pass over the free samples, which computes y_k.v and adds c y_k. They
+end when the residual is small relative to the vector: a line search follows, so steps need not be exact.
 
 Source: Lin, Weng & Keerthi (2008), Trust region Newton method for large-scale logistic regression; Hsia,
 Chiang & Lin (2018), Preconditioned conjugate gradient methods in truncated Newton frameworks for
@@ -26,8 +25,8 @@ import numpy as np
 
 from margins.linalg.teams import blocks_of_rows, current_team, sum_in_order
 
-# Relative residual at which conjugate gradients end, and the maximum number of products: even without
-# convergence the solution is a descent direction.
+# Conjugate gradients end at this relative residual, or after this many products: even without convergence the
+# solution is a descent direction.
 cdef double RESIDUAL = 0.1
 cdef Py_ssize_t MAX_PRODUCTS = 300
 
@@ -41,8 +40,8 @@ cdef class HessianVectorProduct(Hessian):
     curvature : ndarray of float64, shape (m,)
         s_k > 0.
     max_read : int
-        The maximum number of samples read for products; from then on `solve` fails. If samples are
-        nearly separable and C is large, there are many steps, each of hundreds of products.
+        Maximum number of samples read for products; after that, `solve` fails. If samples are nearly separable
+        and C is large, there are many steps, each with hundreds of products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
@@ -66,14 +65,14 @@ cdef class HessianVectorProduct(Hessian):
                 s = self.curvature[k]
                 self.free[self.n_free] = <int32_t> k
                 self.n_free += 1
-                # Several elements of a column add their squares, not the square of their sum, which is accurate
+                # Duplicate elements of a column add their squares instead of the square of their sum, which is accurate
                 # enough for a preconditioner.
                 for j in range(elements.read(k)):
                     self.diagonal[elements.columns[j]] += s * elements.values[j] * elements.values[j]
         return 0
 
     cdef bint solve(self, double factor, double[::1] vector) except -1:
-        """Solve in place: `vector` is the residual, and finally the solution."""
+        """Solve in place: `vector` becomes the residual, and finally the solution."""
         cdef Py_ssize_t i, _, n = vector.shape[0]
         cdef double step, before, inner
         cdef double tolerance = RESIDUAL * RESIDUAL * dot_of(&vector[0], &vector[0], n)
@@ -100,7 +99,7 @@ cdef class HessianVectorProduct(Hessian):
         return True
 
     cdef double _scale(self, double factor, const double[::1] residual) noexcept nogil:
-        """Precondition a residual by the diagonal; return the inner product of both."""
+        """Precondition a residual by the diagonal, and return the inner product of both."""
         cdef Py_ssize_t i
         for i in range(residual.shape[0]):
             self.scaled[i] = residual[i] / (self.ridge(i) + factor * self.diagonal[i])
@@ -120,7 +119,7 @@ cdef class HessianVectorProduct(Hessian):
         return 0
 
     def _share_product(self, double factor):
-        """Set the product of the sum over the free samples, times a factor, and `direction`, in blocks."""
+        """Set `image` to the product of the sum over the free samples, times a factor, and `direction`, in blocks."""
         free = np.asarray(self.free[:self.n_free])
 
         def of_block(block):
@@ -138,7 +137,7 @@ cdef class HessianVectorProduct(Hessian):
     cdef void _set_product(
         self, BinaryData data, const int32_t[::1] samples, double factor, double[::1] out
     ) noexcept nogil:
-        """Set the product of the sum over some samples, times a factor, and `direction`."""
+        """Set `out` to the product of the sum over some samples, times a factor, and `direction`."""
         cdef Py_ssize_t i, k, d = data.rows.n_features
         cdef double c, total = 0, bias = self.rho * self.direction[d] if self.rho > 0 else 0
         out[:] = 0

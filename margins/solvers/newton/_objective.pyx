@@ -8,10 +8,10 @@ vector r = sum of alpha_k y_k over the other samples, minimise
     gradient   w - r - sum_k alpha_k(w) y_k
     Hessian    I + sum over the free k of sigma_k y_k y_k^T
 
-Vectors have an element for every feature and, with an intercept, one more: y_k = l_k [x_k, rho]. If the
-intercept b is not penalised, |w|^2 is without it, and f is minimised over it wherever it is evaluated: then
-sum_k alpha_k l_k = 0, as the dual problem requires. Slack terms are part of the loss. Arrays hold
-the samples of the working set, whose indices are in `working_set`, ascending.
+Vectors have one element for every feature and, with an intercept, one more: y_k = l_k [x_k, rho]. A free
+intercept b is left out of |w|^2, and f is minimised over b at every evaluation, so that sum_k alpha_k l_k = 0, as
+the dual problem requires. Slack terms are part of the loss. Arrays hold the samples of the working set, whose
+indices are in `working_set`, ascending.
 
 Source: Mangasarian (2002), A finite Newton method for classification; Keerthi & DeCoste (2005), A
 modified finite Newton method for fast solution of large scale linear SVMs; Yan & Li (2020), An
@@ -39,7 +39,7 @@ from margins.linalg.time_limits import time_is_over
 
 def working_set_of(const double[::1] margins, const double[::1] dual, const double[::1] upper,
                    const int8_t[::1] included, double tolerance):
-    """The working set of an epoch: indices of samples, ndarray of int32, ascending.
+    """Return the working set of an epoch: indices of samples, ascending.
 
     A sample that is not `included` is left out if its dual variable is at the bound that is optimal for
     w, and its w.y_k differs from 1 by more than `tolerance`.
@@ -61,7 +61,7 @@ def working_set_of(const double[::1] margins, const double[::1] dual, const doub
 
 
 def mean_distance(const double[::1] a, const double[::1] b):
-    """The mean of |a_k - b_k|; not finite if an element is not."""
+    """Return the mean of |a_k - b_k|; not finite if an element is not."""
     cdef double total = 0
     cdef Py_ssize_t k
     with nogil:
@@ -74,12 +74,12 @@ def mean_distance(const double[::1] a, const double[::1] b):
 
 
 cdef class Point:
-    """A weight vector, and what belongs to it."""
+    """A weight vector, and everything that is computed at it."""
 
     cdef double[::1] w, margins, combination   # margins w.y_k, and sum_k alpha_k y_k
     cdef double[::1] dual                      # alpha_k
     cdef int8_t[::1] free
-    cdef double residual, total                # of complementarity; what alpha adds to the dual objective
+    cdef double residual, total                # of complementarity; contribution of alpha to the dual objective
 
     def __init__(self, w, margins):
         self.w, self.margins, self.combination = w, margins, np.empty(len(w))
@@ -99,18 +99,18 @@ cdef class Objective:
     fixed_value : float
         The contribution of their alpha_k to the dual objective, apart from |a|^2 / 2.
     w : ndarray of float64, shape (n,)
-        The starting point.
+        Starting point.
     margins : ndarray of float64
         w.y_k of the working set; overwritten.
     losses : SmoothLoss
-        Of the working set; smoothing is reduced as steps converge.
+        Losses of the working set; smoothing is reduced as steps converge.
     hessian : Hessian
 
     Attributes
     ----------
     w : ndarray of float64, shape (n,)
     dual : ndarray of float64
-        The dual variables of the working set at w.
+        Dual variables of the working set at w.
     combination : ndarray of float64, shape (n,)
         sum_k alpha_k y_k over the working set, recomputed for every w.
     margins : ndarray of float64
@@ -126,16 +126,16 @@ cdef class Objective:
     cdef BinaryData data
     cdef SmoothLoss losses
     cdef Hessian hessian
-    cdef const int32_t[::1] samples   # of the working set
-    # Of merged passes, the blocks. None: products first, then dual variables, as these depend on the best
-    # intercept, or the data stay in a cache: if a step is not taken as a whole, they are computed in vain.
+    cdef const int32_t[::1] samples   # indices of the working set
+    # Blocks of merged passes. None: products first and dual variables later, as these depend on the best
+    # intercept, or the data stay in a cache: dual variables are computed in vain if a step is shortened.
     cdef list blocks
     cdef Point point, trial
     cdef const double[::1] fixed
     cdef double[::1] gradient, step
     cdef const int8_t[::1] labels
     cdef double fixed_value
-    cdef Py_ssize_t n_penalised   # of an intercept that is not, the weight is the last
+    cdef Py_ssize_t n_penalised   # a free intercept comes last and does not count
     cdef bint has_free_intercept
     cdef readonly double gap, value
     cdef readonly bint is_exact
@@ -175,14 +175,13 @@ cdef class Objective:
         return np.asarray(self.point.margins)
 
     def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
-        """Make Newton steps until the gap is at most `share` of the dual value, or `min_gap`: int.
+        """Take Newton steps until the gap is at most `share` of the dual value, or `min_gap`; return their number.
 
-        Returns the number of steps. They end early if a step does not reduce the objective by more than
-        rounding errors, or if the time limit is reached.
+        They end early if a step does not reduce the objective by more than rounding errors, or at the time limit.
         """
         cdef Py_ssize_t n_steps = 0
         while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
-            # Smoothing causes most of the gap: reduce it.
+            # Smoothing causes most of the gap, so reduce it.
             if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual:
                 self.losses.reduce_smoothing(self.point.dual)
                 self._evaluate()
@@ -203,7 +202,7 @@ cdef class Objective:
         with nogil:
             point.residual = self.losses.dual_variables(point.margins, point.dual, point.free, &total)
         point.total = total
-        # Recomputed, not updated: dual variables that went to a large C and back leave rounding errors.
+        # Recomputed, not updated: dual variables that went to a large C and back would leave rounding errors.
         set_combination(self.data, self.samples, point.dual, point.combination)
         self._compare()
         return 0
@@ -231,7 +230,7 @@ cdef class Objective:
         return 0
 
     def _block(self, Point point, Py_ssize_t begin, Py_ssize_t end):
-        """The sums of `_visit` over a block of samples: (residual, total, combination)."""
+        """Return the sums of `_visit` over a block of samples: (residual, total, combination)."""
         cdef double residual = 0, total = 0
         result = np.empty(point.w.shape[0])
         cdef double[::1] out = result
@@ -247,7 +246,7 @@ cdef class Objective:
         cdef double bias = bias_of(data, point.w), label_sum = 0
         out[:] = 0
         while begin < end:
-            n = min(BLOCK, end - begin)  # few enough that their rows stay in the cache
+            n = min(BLOCK, end - begin)  # so few that their rows stay in the cache
             for i in range(begin, begin + n):
                 point.margins[i] = product_of(data, self.samples[i], &point.w[0], bias)
             residual[0] += self.losses.dual_of_block(begin, n, point.margins, point.dual, point.free, total)
@@ -258,7 +257,7 @@ cdef class Objective:
             out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
 
     cdef int _shift_intercept(self, Point point) except -1:
-        """Change an intercept that is not penalised to the best one for the other weights."""
+        """Change a free intercept to the best value for the other weights."""
         cdef Py_ssize_t i, d = self.n_penalised
         cdef double rho = sqrt(self.data.sqrho), shift
         with nogil:
@@ -269,7 +268,7 @@ cdef class Objective:
         return 0
 
     cdef bint _step(self) except -1:
-        """Make one Newton step; False if it does not reduce the objective."""
+        """Take one Newton step; return False if it does not reduce the objective."""
         cdef Point point = self.point, trial
         cdef Py_ssize_t i, j, n = point.w.shape[0], d = self.n_penalised
         cdef double t, slope, linear = 0

@@ -11,8 +11,8 @@ cdef class OuterSum:
     cdef BinaryData data
     cdef const double[::1] curvature, centre
     cdef Elements elements
-    cdef DenseBlock block           # of dense samples; otherwise None
-    # Two triangles in one array: the sum in [i, j], j <= i; the other one, [j, i + 1], is for a factor of it.
+    cdef DenseBlock block           # for dense samples; otherwise None
+    # Two triangles in one array: [i, j] with j <= i is the sum; [j, i + 1] is for a factor of it.
     cdef double[:, ::1] matrix
 
     cdef int add(self, const int32_t[::1] samples, double sign) except -1

@@ -1,8 +1,8 @@
-"""Sums of outer products of samples: the part of a Hessian that is stored.
+"""Sums of outer products of samples: the stored part of a Hessian.
 
-The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added one by
-one, dense ones in blocks, by BLAS. Of many samples the blocks of `margins.linalg.teams` are summed on
-their own, by several threads.
+The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added singly, dense
+samples in blocks, by BLAS. With many samples, several threads sum the blocks of `margins.linalg.teams`
+separately.
 """
 
 from libc.math cimport sqrt
@@ -17,7 +17,7 @@ from margins.linalg.teams import MAX_SHARE_OF_SUM, MIN_SHARED, blocks_of, curren
 from margins.tuning import TUNING
 
 cdef double ONE_BLOCK = MIN_SHARED
-# The cost of a product of two elements by BLAS, in accesses; and of an element of a sum of its own.
+# The cost of a product of two elements by BLAS, and the cost of an element of a separate sum, in accesses.
 cdef double BLAS = TUNING.cost.dense_square
 cdef double OVERHEAD = 8
 
@@ -31,7 +31,7 @@ cdef class OuterSum:
     curvature : ndarray of float64, shape (m,)
         s_k >= 0.
     centre : ndarray of float64, shape (n_features,), optional
-        From which features are measured, of samples with an intercept that store all of them.
+        Features are measured from this; only for samples with an intercept that store all features.
     in_blocks : bool
         True: samples are added as dense rows, in blocks, by BLAS.
     is_double : bool
@@ -48,11 +48,11 @@ cdef class OuterSum:
             self.block = DenseBlock(n, data.rows.n_rows, is_double=is_double)
 
     cdef bint is_single(self) noexcept nogil:
-        """True if products are computed in single precision."""
+        """Return True if products are computed in single precision."""
         return self.block is not None and not self.block.is_double
 
     cdef int add(self, const int32_t[::1] samples, double sign) except -1:
-        """Add the outer products of some samples, or with the sign -1 subtract them."""
+        """Add the outer products of some samples, or subtract them if the sign is -1."""
         cdef Py_ssize_t n = self.matrix.shape[0]
         if samples.shape[0] == 0:
             return 0
@@ -101,9 +101,9 @@ cdef class OuterSum:
 
 
 cdef inline bint _ascend(const int32_t* columns, Py_ssize_t n) noexcept nogil:
-    """True if columns are strictly increasing."""
+    """Return True if columns are strictly increasing."""
     cdef Py_ssize_t i
-    cdef int32_t n_violations = 0   # no branch, so that compilers vectorise
+    cdef int32_t n_violations = 0   # counted without a branch, so that compilers vectorise
     for i in range(1, n):
         n_violations += columns[i] <= columns[i - 1]
     return n_violations == 0
@@ -120,11 +120,11 @@ cdef inline void _add_outer(
     if not _ascend(columns, n):
         for i in range(n):
             for j in range(n):
-                if columns[j] <= columns[i]:   # several elements of a column: all products of two of them
+                if columns[j] <= columns[i]:   # duplicate elements of a column: all products of two
                     out[columns[i] * width + columns[j]] += c * values[i] * values[j]
         return
-    # In blocks of two rows and two columns: four elements are read before one is written, and branches are
-    # only at the ends of rows.
+    # Blocks of two rows and two columns: four elements are read before one is written, and branches occur only at
+    # the ends of rows.
     while i + 1 < n:
         x, y = c * values[i], c * values[i + 1]
         row, next_row = out + columns[i] * width, out + columns[i + 1] * width

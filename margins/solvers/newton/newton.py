@@ -1,17 +1,17 @@
-"""Newton steps: the dual variables of many samples at once.
+"""Newton steps, which change the dual variables of many samples at once.
 
 The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), for a loss h that is smooth (squared
-hinge), or that is smoothed around the current dual variables, less and less (hinge: the augmented
+hinge) or that is smoothed, less and less, around the current dual variables (hinge: the augmented
 Lagrangian method).
 
-An epoch reads all samples once and leaves out those whose dual variable will most likely stay at its
-bound: whose margin differs from 1 by more than the last epoch has changed margins. Over the rest, the
-working set, it minimises f by Newton steps until the gap is small. The steps change a primal weight
-vector w; the dual variables that belong to w become those of the run, so the certificate holds as after
-any other epoch, and at the optimum w = a.
+An epoch reads all samples once. It leaves out samples whose dual variable will most likely stay at its
+bound, because their margin differs from 1 by more than the last epoch changed margins. Over the rest,
+the working set, Newton steps minimise f until the gap is small. The steps change a primal weight vector
+w. The dual variables that belong to w become the run's, so the certificate holds as after any other
+epoch, and at the optimum w = a.
 
-A step solves with the Hessian, which is stored and kept from step to step where features are few
-(`DenseHessian`), and is a product with vectors elsewhere (`HessianVectorProduct`).
+A step solves a system with the Hessian. If features are few, the Hessian is stored and kept from step to
+step (`DenseHessian`); otherwise it is only multiplied by vectors (`HessianVectorProduct`).
 
 **Source**: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for support vector machine.
@@ -41,15 +41,15 @@ MOST = 0.9
 
 
 class NewtonStart(NamedTuple):
-    """Where a solver has ended, for one over the same samples with a multiple of its penalties."""
+    """The end of a solver, from which another one with a multiple of its penalties may start."""
 
-    # w, margins: float64: as `PrimalPoint` has them
+    # w, margins: float64, as in `PrimalPoint`
     w: np.ndarray
     margins: np.ndarray
-    hessian: Hessian  # it is changed by the solver that starts
-    curvature: np.ndarray  # float64, shape (m,): of the Hessian
-    first_loss: Loss  # to whose penalties the curvature belongs
-    band: float = math.inf  # by how much its last epoch has changed margins
+    hessian: Hessian  # changed by the solver that starts from it
+    curvature: np.ndarray  # float64, shape (m,): curvature of the Hessian
+    first_loss: Loss  # the loss whose penalties the curvature belongs to
+    band: float = math.inf  # change of margins in its last epoch
     # alpha, upper: float64, shape (m,), or None: dual variables and their upper bounds; not read if the
     # loss is smooth
     alpha: np.ndarray | None = None
@@ -57,39 +57,39 @@ class NewtonStart(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What the steps over a working set have led to."""
+    """The results of steps over a working set."""
 
     objective: Objective
     # fixed: float64: the sum of alpha_k y_k over the other samples
     fixed: np.ndarray
     n_steps: int
-    margins: np.ndarray  # of all samples
-    band: float  # the mean change of margins
-    factor: float  # of the smoothing
+    margins: np.ndarray  # margins of all samples
+    band: float  # mean change of margins
+    factor: float  # factor of the smoothing
     n_accesses: int
 
 
 class NewtonSolver(Solver):
-    """Full epochs by Newton steps.
+    """A solver whose full epochs are Newton steps.
 
-    They start from the best multiple of the run's weight vector; the run's own is rescaled likewise, to
-    w.y_k = 1 at the margin, whether or not a step is made.
+    Steps start from the best multiple of the run's weight vector. The run's weight vector is rescaled
+    likewise, to w.y_k = 1 at the margin, whether a step is made or not.
 
     Parameters
     ----------
     max_read : int or None
-        None: the Hessian is stored. Else it is only multiplied by vectors; these products may read so
-        many samples altogether, and then steps end.
+        None: the Hessian is stored. Otherwise it is only multiplied by vectors; steps end when these
+        products have read this many samples altogether.
     in_blocks : bool
         True: a stored Hessian is summed from dense blocks of samples.
     epoch_reduction : float
-        Of a smoothed loss: an epoch ends at this share of its first gap, if not at the required one; 0:
-        only at the required one.
+        With a smoothed loss, an epoch ends at this share of its first gap, or at the required gap; 0:
+        only at the required gap.
     tuning : margins.tuning.NewtonTuning, optional
     start : NewtonStart, optional
-        Of a solver over the same samples whose penalties are a multiple of these.
+        The end of a solver over the same samples whose penalties are a multiple of these.
     hessian_size : int
-        The first Hessian is one of so many samples; 0: of all.
+        Number of samples for the first Hessian; 0: all.
     """
 
     name = "newton"
@@ -110,7 +110,7 @@ class NewtonSolver(Solver):
     def why_not(cls, problem):
         """See `Solver.why_not`."""
         if problem.is_kernel:
-            return "Newton steps need the features of linear data, which a kernel does not give"
+            return "Newton steps need the features of linear data, which a kernel does not provide"
         if not problem.loss.is_finite:
             return "the hard margin (C=inf) has no finite objective to minimise"
         return None
@@ -124,8 +124,8 @@ class NewtonSolver(Solver):
         self.upper = array_of_each(loss.upper, m)
         self._least_gap, self._n_stalled = math.inf, 0
         self._best_value = -math.inf
-        self._best = None  # dual variables, and the multiple of them that is feasible
-        self._has_best = False  # the run as it is
+        self._best = None  # dual variables, and their feasible multiple
+        self._has_best = False  # whether the run has these dual variables
         if self._start is not None:
             self._continue(self._start)
             return
@@ -141,7 +141,7 @@ class NewtonSolver(Solver):
         if loss.is_smooth:
             self.factor = 1.0
             self.curvature = array_of_each(1 / loss.diag, m)
-            self.alpha = None  # before the first epoch, those of w are not needed
+            self.alpha = None  # the dual variables at w are not needed before the first epoch
         else:
             self.factor = self._tuning.first_factor
             self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
@@ -150,11 +150,11 @@ class NewtonSolver(Solver):
         self._hessian, self._first_loss = self._new_hessian(run.orders), loss
 
     def _continue(self, start):
-        """Start from where another solver has ended, whose penalties are a multiple of these.
+        """Start from the end of another solver, whose penalties are a multiple of these.
 
-        The Hessian is a sum over the penalties of the first solver; what they are multiplied by is in
-        `factor`. A loss that is not smooth is smoothed around the multiple of the dual variables with
-        the largest dual value: the sum of alpha_k y_k is the weight vector, so no sample is accessed.
+        The Hessian is a sum over the penalties of the first solver; `factor` holds their multiple. A
+        loss that is not smooth is smoothed around the multiple of the dual variables with the largest
+        dual value: the sum of alpha_k y_k is the weight vector, so no sample is accessed.
         """
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
@@ -181,7 +181,7 @@ class NewtonSolver(Solver):
 
     @property
     def end(self):
-        """Where the solver has ended: NewtonStart. Its Hessian is that of the solver itself."""
+        """The NewtonStart at the end of the solver, which shares its Hessian."""
         self._ensure_hessian()
         return NewtonStart(
             self.w,
@@ -215,8 +215,7 @@ class NewtonSolver(Solver):
             self.alpha = objective.dual
         else:
             self.alpha[working_set] = objective.dual
-        # Sums over the samples, not w minus the gradient, whose rounding would make certificates
-        # invalid.
+        # Sums over the samples: w minus the gradient would be rounded, which makes certificates invalid.
         total = steps.fixed + objective.combination
         if self.data.has_free_intercept:
             changed, changes = balance(self.alpha, self.upper, self.data.signs)
@@ -225,9 +224,9 @@ class NewtonSolver(Solver):
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
         is_of_all = self._hessian_size == 0
-        if not is_of_all:  # after so many steps it must be
+        if not is_of_all:  # the next Hessian must be of all samples
             self._hessian_size, self._hessian = 0, None
-        # Without a step w may be the optimum, which its dual variables may prove.
+        # Without a step, w may be the optimum, which its dual variables may prove.
         if is_of_all and (steps.n_steps == 0 or self._n_stalled >= tuning.patience):
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
@@ -241,7 +240,7 @@ class NewtonSolver(Solver):
         )
 
     def _minimise(self, run, working_set):
-        """Minimise the objective over a working set by steps from w: Steps."""
+        """Minimise the objective over a working set by steps from w."""
         tuning, hessian = self._tuning, self._hessian
         fixed, fixed_value = self._fixed(working_set)
         n_read = hessian.n_read
@@ -268,22 +267,24 @@ class NewtonSolver(Solver):
         return Steps(objective, fixed, n_steps, margins, band, loss.factor, n_accesses)
 
     def _is_misleading(self, steps):
-        """True if a working set has left out samples that matter at the point its steps have led to.
+        """Return True if a working set left out samples that matter at the end of its steps.
 
         Margins have changed by more than it assumed, and the objective over all samples has increased.
         """
         if not steps.band > self._band:
             return False
-        after = self._value(steps.objective.w, steps.margins)
-        return not after <= self._tuning.max_objective_ratio * self._value(self.w, self.margins)
+        objective_after = self._value(steps.objective.w, steps.margins)
+        return not objective_after <= self._tuning.max_objective_ratio * self._value(
+            self.w, self.margins
+        )
 
     def _value(self, w, margins):
-        """The objective over all samples: float."""
+        """Return the objective over all samples."""
         weights = w[:-1] if self.data.has_free_intercept else w
         return 0.5 * float(weights @ weights) + self.loss.value(margins)
 
     def _margins_after(self, n_steps, objective, working_set):
-        """w.y_k of all samples after steps: ndarray of float64, shape (m,)."""
+        """Return w.y_k of all samples after steps, an ndarray of float64 of shape (m,)."""
         if n_steps == 0:
             shift = objective.w[-1] - self.w[-1] if self.data.has_free_intercept else 0.0
             return self.margins if shift == 0 else self.margins + self._rho * shift * self.data.signs
@@ -293,9 +294,9 @@ class NewtonSolver(Solver):
             return objective.margins
         margins, is_other = np.empty(len(self.data)), np.ones(len(self.data), dtype=bool)
         is_other[working_set] = False
-        others = np.flatnonzero(is_other).astype(np.int32)
+        other_samples = np.flatnonzero(is_other).astype(np.int32)
         margins[working_set] = objective.margins
-        margins[others] = products(self.data, others, objective.w)
+        margins[other_samples] = products(self.data, other_samples, objective.w)
         return margins
 
     def _keep_best(self, weights, scale):
@@ -307,7 +308,7 @@ class NewtonSolver(Solver):
             self._best_value, self._best = value, (weights.dual, scale)
 
     def _end(self, run, n_accesses):
-        """Give the run the best dual variables: rounding may have spoilt those of w."""
+        """Give the run the best dual variables, because rounding may have spoilt the last ones."""
         if self._best is not None and not self._has_best:
             dual, scale = self._best
             run.weights.assign(self.data, np.minimum(scale * dual, self.upper))
@@ -317,30 +318,30 @@ class NewtonSolver(Solver):
         return PrimalPoint(self.w, self.margins, self._rho, run.weights)
 
     def _new_hessian(self, orders=None):
-        """The Hessian; with `orders`, of samples chosen by them, each of which stands for several."""
+        """Return the Hessian; with `orders`, of samples drawn from them that represent several each."""
         if self._max_read is not None:
             return HessianVectorProduct(self.data, self.curvature, self._max_read)
         curvature, size = self.curvature, self._hessian_size
         if size > 0:
-            chosen = orders.sample(size)
+            drawn = orders.sample(size)
             curvature = np.zeros(len(self.data))
-            curvature[chosen] = len(self.data) / size * self.curvature[chosen]
+            curvature[drawn] = len(self.data) / size * self.curvature[drawn]
         centre = centre_of(self.data, self._tuning.offset)
         return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
 
     def _ensure_hessian(self):
-        """Make the Hessian of all samples, if that of a part has served."""
+        """Make the Hessian of all samples if only a part has been used."""
         if self._hessian is None:
             self._hessian = self._new_hessian()
 
     def _working_set(self):
-        """The indices of the samples of an epoch, ascending: ndarray of int32."""
+        """Return the indices of the samples of an epoch, ascending."""
         if math.isinf(self._band):
             return self._all
         working_set = working_set_of(
             self.margins, self.alpha, self.upper, self._hessian.included, self._band
         )
-        # No sum over the others is saved if their dual variables are 0.
+        # If the dual variables of the other samples are 0, their sum saves nothing.
         is_most = not self._has_bounds and len(working_set) > MOST * len(self.data)
         return self._all if is_most else working_set
 
@@ -349,19 +350,20 @@ class NewtonSolver(Solver):
         return not self.loss.is_smooth or self.loss.has_upper_bounds
 
     def _fixed(self, working_set):
-        """r = the sum of alpha_k y_k over the samples outside a working set, and what these alpha_k add
-        to the dual objective."""
+        """Return r, the sum of alpha_k y_k outside a working set, and its part of the dual objective."""
         if working_set is self._all or not self._has_bounds:
             return np.zeros(len(self.w)), 0.0
-        rest = self.alpha.copy()
-        rest[working_set] = 0
-        value = float(rest.sum())
+        other_dual = self.alpha.copy()
+        other_dual[working_set] = 0
+        value = float(other_dual.sum())
         if self.loss.is_smooth:
-            value -= 0.5 * float(rest @ (rest / (self.factor * self.curvature)))  # D_k alpha_k^2 / 2
-        return combination(self.data, self._all, rest), value
+            value -= 0.5 * float(
+                other_dual @ (other_dual / (self.factor * self.curvature))
+            )  # D_k alpha_k^2 / 2
+        return combination(self.data, self._all, other_dual), value
 
     def _smooth_loss(self, working_set):
-        """The losses of a working set, smoothed around their dual variables if they are not smooth."""
+        """Return the losses of a working set, smoothed around their dual variables if necessary."""
         is_smoothed = not self.loss.is_smooth
         centre = self._copy_of(self.alpha, working_set) if is_smoothed else np.zeros(len(working_set))
         upper, curvature = self.upper, self.curvature
@@ -370,10 +372,10 @@ class NewtonSolver(Solver):
         return SmoothLoss(centre, upper, curvature, self.factor, is_smoothed)
 
     def _copy_of(self, values, working_set):
-        """A copy of the values of a working set."""
+        """Return a copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
 
 
 def _first(value):
-    """The first of the values of all samples, or the one that they have in common: float."""
+    """Return the value of the first sample, or the value that all samples share."""
     return float(np.ravel(value)[0])

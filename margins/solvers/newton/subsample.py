@@ -1,14 +1,14 @@
 """Newton steps that start on a subsample, for data with many more samples than features.
 
 A smoothed loss takes many steps. But the optimum over a subsample of about a hundred samples per feature
-is close to that over all samples: its objective is larger by a share of about n_features / size. Each
-sample of the subsample represents several, so its U_k is multiplied by their number. Then the dual
+is close to the optimum over all samples: its objective is larger by a share of about n_features / size.
+Each sample of the subsample represents several, so its U_k is multiplied by their number. Then the dual
 variables of all samples are computed from this w, with the smoothing reached, and few steps over all
 samples remain.
 
 A subsample can be misleading: if it is separable and the data are not, its w is too long. Then its steps
-do not converge soon, or the objective over all samples is larger than over the subsample; the solver
-stops, and the plan continues as without it.
+do not converge soon, or the objective over all samples exceeds the subsample's. The solver then stops,
+and the plan continues without it.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
@@ -26,7 +26,7 @@ from margins.tuning import TUNING
 
 
 class SubsampledNewtonSolver(NewtonSolver):
-    """Newton epochs for a loss with upper bounds, the first of which is over at most `size` samples."""
+    """Newton epochs for a loss with upper bounds; the first epoch is over at most `size` samples."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class SubsampledNewtonSolver(NewtonSolver):
         )
 
     def _subsampled(self, subsample):
-        """The objective over a subsample, and its losses."""
+        """Return the objective over a subsample, and its losses."""
         weight = len(self.data) / len(subsample)
         upper = weight * self.upper[subsample]
-        # Centred between the bounds, since no dual variable is known.
+        # Centred between the bounds, because no dual variable is known.
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
         objective = Objective(
@@ -92,7 +92,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         return objective, loss
 
     def _dual_variables(self):
-        """The dual variables at w: ndarray of float64, shape (m,)."""
+        """Return the dual variables at w, an ndarray of float64 of shape (m,)."""
         alpha = 1 - self.margins  # in place from here on, because the array is large
         alpha *= self.factor
         alpha *= self.curvature

@@ -246,7 +246,7 @@ def test_a_callable_kernel_is_decomposed_too():
 )
 def test_what_single_precision_does_not_hold_is_left_to_other_solvers(params):
     X, y = clouds()
-    with pytest.raises(ValueError, match="outside of the range of single precision"):
+    with pytest.raises(ValueError, match="outside the range of single precision"):
         Auto(**{"kernel": "rbf", "solver": "decomposition"} | params).fit(X, y)
     explanation = Auto(**{"kernel": "rbf"} | params).explain(X, y)
     assert explanation.plan.phases[0].solver == "interior-point"
