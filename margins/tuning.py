@@ -172,7 +172,7 @@ class HardMarginTuning:
     first_ratio: float = 1e4
     growth: float = 1e3  # factor from one C to the next
     last_ratio: float = 1e18
-    refinements: int = 3  # how often two more C are tried, on either side of the best one
+    refinements: int = 3  # number of times that two more C are tried, one on either side of the best
     eps_share: float = 0.3  # accuracy of each soft margin, as a share of the required accuracy
     # no hyperplane separates classes if no margin exceeds this share of the radius
     separable: float = 1e-10

@@ -29,7 +29,7 @@ BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
 
 
 class Scanned(NamedTuple):
-    """What the first pass over all partitions finds."""
+    """The results of the first pass over all partitions."""
 
     classes: np.ndarray
     n_samples: int
@@ -72,7 +72,7 @@ class FitSettings(NamedTuple):
     """The arguments of a fit, other than the samples."""
 
     name: Any  # object: its str is the name of the method, for errors
-    specification: Specification  # its C is replaced by that of each problem
+    specification: Specification  # each problem replaces its C
     class_weight: Any  # mapping, "balanced" or None
     seed: int
     end_of_time: float = math.inf  # time limit of the steps, in seconds of `time.perf_counter`

@@ -282,8 +282,7 @@ class NewtonRun(HasEnding):
     def _dual_value(self, sums):
         """Return the dual value of the best feasible multiple of the dual variables; -inf without any.
 
-        If the intercept is free, the variables must balance: those of one class are lowered by the
-        excess.
+        If the intercept is free, the variables must balance: one class is lowered by the excess.
         """
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)

@@ -76,7 +76,7 @@ class FoldsOfRows(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What determines the size of each partition's subsample, and its random draw."""
+    """The parameters of each partition's subsample: its size and its random draw."""
 
     seed: int
     n_partitions: int

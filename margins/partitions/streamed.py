@@ -29,9 +29,7 @@ class Part(NamedTuple):
     # begin, end: range of its samples among all samples
     begin: int
     end: int
-    row_indices: (
-        np.ndarray | None
-    )  # int, shape (end - begin,): their rows in the partition; None: all rows
+    row_indices: np.ndarray | None  # int, shape (end - begin,): rows in the partition; None: all
 
 
 class Storage(NamedTuple):
@@ -227,9 +225,8 @@ class ActiveRows:
         free = self._values[self._n :][: len(row_indices)]
         row_indices = row_indices[: len(free)]
         if matrix.dtype == free.dtype:
-            np.take(
-                matrix, row_indices, axis=0, out=free, mode="clip"
-            )  # mode="raise" would copy them twice
+            # mode="raise" would copy the rows twice
+            np.take(matrix, row_indices, axis=0, out=free, mode="clip")
         else:
             free[:] = matrix[row_indices]
         return len(free)

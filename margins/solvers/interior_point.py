@@ -42,7 +42,7 @@ RATIOS = (1.0, 1e2, 1e4, 1e6, math.inf)
 # RIDGE * n is added to a diagonal of n ones, so that rounding does not prevent the factorisation.
 RIDGE = 1e-15
 LARGEST = 1e100  # largest value of a variable: beyond this, a hard margin has no solution
-REFINEMENTS = 2  # of the solution of a linear system, whose residuals are known exactly
+REFINEMENTS = 2  # refinements of the solution of a linear system, whose residuals are exact
 
 
 class DualPoint(NamedTuple):
@@ -233,7 +233,7 @@ class InteriorSteps:
         self._is_bounded = np.isfinite(upper)
         self._normal = None if signs is None else signs / self._scale
         self._x = np.minimum(self._gain, 0.5 * self._upper)
-        self._slack = np.where(self._is_bounded, self._upper - self._x, 1.0)  # of the upper bounds
+        self._slack = np.where(self._is_bounded, self._upper - self._x, 1.0)  # slack of the upper bounds
         self._lower_multiplier = self._gain.copy()
         self._upper_multiplier = np.where(self._is_bounded, self._gain, 0.0)
         self._intercept = 0.0

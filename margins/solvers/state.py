@@ -120,7 +120,7 @@ class RunState(HasEnding):
         self._rounding: Rounding | None = None  # None: no solver requires its correction
         self.certificate, self.products, self.primal_scale, self.dual_scale = None, None, 1.0, 1.0
         self._best_dual = 0.0
-        self._is_certified = False  # whether the present hypothesis is certified
+        self._is_certified = False  # True: the present hypothesis is certified
         self._is_as_returned = False  # the certificate is for the rounded coefficients
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
@@ -131,7 +131,7 @@ class RunState(HasEnding):
         self._report: EpochReport | None = None  # report on the epoch, as far as it has run
         self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
         self.standstill: str | None = None
-        self._stop: Ending | None = None  # why the last epoch ends the run, if it does
+        self._stop: Ending | None = None  # the reason, if the last epoch ends the run
         self._why_infeasible: str | None = None
 
     def __copy__(self):  # a copy can be certified, or leave its Gram matrix, without changing this run
@@ -242,17 +242,17 @@ class RunState(HasEnding):
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
-    def continue_from(self, previous, factor):
+    def continue_from(self, before, factor):
         """Start from the weights of a run over the same rows, times a factor; no row is read.
 
         Parameters
         ----------
-        previous : RunState
+        before : RunState
             Its hypothesis must be its weight vector, and its products known.
         factor : float
             Factor by which dual variables may be multiplied: the factor of their upper bounds.
         """
-        weights, data = previous.weights, self.data
+        weights, data = before.weights, self.data
         if data.has_free_intercept and data.sqrho > 0:
             self.weights = weights.copy()  # with its centre; there are no upper bounds
             self.weights.recompute(data)
@@ -262,7 +262,7 @@ class RunState(HasEnding):
                 combination = np.append(combination, math.sqrt(data.sqrho) * factor * weights.label_sum)
             dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
             self.weights.assign(data, dual, combination)
-        products = previous.products + previous.theta * previous.data.signs  # without the threshold
+        products = before.products + before.theta * before.data.signs  # without the threshold
         self._certify(factor * products)
         self.is_warm = self.weights.dual_sum > 0
 

@@ -12,7 +12,7 @@ from margins.tuning import TUNING
 
 
 def threshold(loss, C, accuracy, delta_b):
-    """Return the b that guarantees `accuracy` before the run; C is that of a sample of weight 1."""
+    """Return the b that guarantees `accuracy` before the run; C belongs to a sample of weight 1."""
     if loss.has_upper_bounds:
         # Remark 4: b such that the largest dual variable is an integer multiple of 1 / b.
         return (math.floor(C * delta_b * (2 + accuracy) / accuracy) + 1) / C

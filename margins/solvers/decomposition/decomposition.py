@@ -86,7 +86,7 @@ class DecompositionSolver(Solver):
 
     name = "decomposition"
     moves_together = True
-    _is_free = False  # whether the intercept is free
+    _is_free = False  # True: the intercept is free
 
     def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
         self._densely, self._max_work, self._tuning = densely, max_work, tuning

@@ -125,7 +125,7 @@ class NewtonSolver(Solver):
         self._least_gap, self._n_stalled = math.inf, 0
         self._best_value = -math.inf
         self._best = None  # dual variables, and their feasible multiple
-        self._has_best = False  # whether the run has these dual variables
+        self._has_best = False  # True: the run has these dual variables
         if self._start is not None:
             self._continue(self._start)
             return
@@ -357,9 +357,8 @@ class NewtonSolver(Solver):
         other_dual[working_set] = 0
         value = float(other_dual.sum())
         if self.loss.is_smooth:
-            value -= 0.5 * float(
-                other_dual @ (other_dual / (self.factor * self.curvature))
-            )  # D_k alpha_k^2 / 2
+            # The sum of D_k alpha_k^2 / 2.
+            value -= 0.5 * float(other_dual @ (other_dual / (self.factor * self.curvature)))
         return combination(self.data, self._all, other_dual), value
 
     def _smooth_loss(self, working_set):
