@@ -18,7 +18,7 @@ LARGEST_INDEX = 2**31 - 2  # indices are int32
 EXTRA = rb"(?:qid|sid|cost):[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[ \t\r\n#]|\Z)"
 EXTRAS = re.compile(rb"([^\s#][ \t\r]+)(" + EXTRA + rb"(?:[ \t\r]+" + EXTRA + rb")*)")
 
-# What is allowed at the place of a fault, for errors.
+# The rule that a fault violates, for errors.
 ALLOWED = {
     "label": "a sample must start with its label, a whole number",
     "fraction": "a label must be a whole number, which names a class; it may not have a fraction",

@@ -282,7 +282,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         )
 
     def _rows(self, X, kernel):
-        """Return the rows that a run accesses, those of X or of its kernel matrix."""
+        """Return the rows that a run accesses: rows of X or of its kernel matrix."""
         return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
 
     def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:

@@ -76,7 +76,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     loss: str | type[Loss] = parameter(  # type: ignore[assignment]
         AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
         "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
-        "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: your own loss. With "
+        "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: any other loss. With "
         "C = inf, both names mean the hard margin.",
         default="squared_hinge",
     )

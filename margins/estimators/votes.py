@@ -127,7 +127,7 @@ class VotedModel:
         self._weights = GrowingArray(weights)
         self._mistakes = [GrowingArray(part) for part in mistakes]
         self._ended = [GrowingArray(part[:-1]) for part in votes]
-        self._current = [part[-1] for part in votes]  # of the hypotheses that still vote
+        self._current = [part[-1] for part in votes]  # the current hypotheses still gain votes
 
     def extend(self, X, indices, codes, weights, mistakes, votes):
         """Add the mistakes of more samples.

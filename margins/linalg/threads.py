@@ -27,8 +27,8 @@ class _OneThread:
     """Contexts, ``with one_thread():``, in which linear algebra uses one thread.
 
     The number of BLAS threads is global, and binary problems are trained in threads. The first thread to
-    enter sets the number, and the last to leave restores it. Overlapping contexts of threadpoolctl, each
-    of which restores the number that it has seen, would leave one thread permanently.
+    enter sets the number, and the last to leave restores it. Contexts of threadpoolctl each restore the
+    number that they have seen, so overlapping contexts would leave one thread permanently.
 
     A fork waits at most `MAX_WAIT` until other threads have left; meanwhile no thread enters. The child
     process forgets a thread that has not left, and restores the number.
