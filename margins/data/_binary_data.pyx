@@ -1,7 +1,7 @@
-"""The data of one binary problem, as the kernels read them.
+"""The data of one binary problem, for compiled loops.
 
-A sample is y_k = l_k [x_k, rho]: the row x_k, augmented by rho for the bias, times its label. If the margin
-is soft it has a slack term of its own, which adds D_k = Delta_k^2 to |y_k|^2 and D_k alpha_k to a.y_k; it
+A sample is y_k = l_k [x_k, rho]: the row x_k, augmented by rho for the bias, times its label. With a soft
+margin, it has a slack term, which adds D_k = Delta_k^2 to |y_k|^2 and D_k alpha_k to a.y_k. The slack term
 is never stored.
 """
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from margins._limits cimport MAX_SQNORM, MIN_SQNORM
 
-# For the validation of data.
+# Limits for the validation of data.
 SMALLEST_SQNORM: float = MIN_SQNORM
 LARGEST_SQNORM: float = MAX_SQNORM
 
 
 cdef class BinaryData:
-    """The samples of one binary problem, over arrays that the caller owns.
+    """Samples of one binary problem, over arrays that the caller owns.
 
     Parameters
     ----------
@@ -32,15 +32,13 @@ cdef class BinaryData:
     diag : ndarray of float64, shape (m,)
         D_k, the diagonal of the slack terms; 0 for a hard margin. May be a broadcast scalar.
     upper : ndarray of float64, shape (m,)
-        Upper bound of the dual variable alpha_k, inf for none. May be a broadcast scalar.
+        Upper bound of the dual variable alpha_k; inf: no bound. May be a broadcast scalar.
     offset : ndarray of float64, shape (m,), optional
-        The offset of the lambda trick: added to a.y_k in comparisons with the threshold while
-        alpha_k > 0.
+        Offset of the lambda trick, added to a.y_k in comparisons with the threshold while alpha_k > 0.
     has_free_intercept : bool
         True: the intercept is not penalised, so that sum_k alpha_k l_k = 0; rho is then 0.
     weight : ndarray of float64, shape (m,), optional
-        By which what an update adds is multiplied, and by which a sample counts in votes and averages;
-        None: 1.
+        Factor of what an update adds, and of the votes and averages of a sample; None: 1.
     """
 
     def __init__(
@@ -62,7 +60,7 @@ cdef class BinaryData:
         self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None,
         diag: NDArray[np.float64] | None = None,
     ) -> BinaryData:
-        """The same samples with other upper bounds of the dual variables, another offset or diagonal."""
+        """Return the same samples with new upper bounds of the dual variables, offset or diagonal."""
         cdef BinaryData result = BinaryData.__new__(BinaryData)
         result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
         result.sqrho, result.diag, result.upper, result.offset = (
@@ -78,7 +76,7 @@ cdef class BinaryData:
         return result
 
     def over(self, Rows rows not None) -> BinaryData:
-        """The same samples as rows of another matrix with the same inner products."""
+        """Return the same samples as rows of another matrix with the same inner products."""
         cdef BinaryData result = self.with_limits()
         result.rows = rows
         return result
@@ -93,7 +91,7 @@ cdef class BinaryData:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """By which what an update adds is multiplied, shape (m,)."""
+        """The factors of what an update adds, shape (m,)."""
         return np.ones(len(self)) if self.weight is None else np.asarray(self.weight)
 
     @property

@@ -1,8 +1,8 @@
 """Passes over samples: products with a vector, and linear combinations.
 
-The samples are y_k = l_k [x_k, rho], and vectors have an element for every feature and, with an intercept,
-one more. Threads share the blocks of a pass, and sums over blocks are added in order, so that they do not
-depend on the number of threads (`margins.linalg.teams`).
+The samples are y_k = l_k [x_k, rho]. Vectors have an element for every feature and, with an intercept, one
+more. Threads share the blocks of a pass. Sums over blocks are added in order, so that they do not depend on
+the number of threads (`margins.linalg.teams`).
 """
 
 from libc.math cimport sqrt
@@ -18,19 +18,19 @@ cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 
 
 cdef bint is_one_block(BinaryData data):
-    """True if no pass has several blocks: the calls of Python that they take show in small fits."""
+    """Return whether every pass is one block: the Python calls for several blocks slow down small fits."""
     return data.rows.n_stored < ONE_BLOCK
 
 
 def products(BinaryData data not None, samples not None, vector not None):
-    """w.y_k of some samples: ndarray of float64.
+    """Return w.y_k of some samples (ndarray of float64).
 
     Parameters
     ----------
     data : BinaryData
     samples : ndarray of int32
     vector : ndarray of float64
-        w.
+        The vector w.
     """
     result = np.empty(len(samples))
     set_products(data, samples, vector, result)
@@ -40,7 +40,7 @@ def products(BinaryData data not None, samples not None, vector not None):
 cdef int set_products(
     BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out
 ) except -1:
-    """Set the products of some samples."""
+    """Set `out` to the products of some samples."""
     if is_one_block(data):
         _set_products(data, samples, vector, out)
         return 0
@@ -62,14 +62,14 @@ cpdef _set_products(BinaryData data, const int32_t[::1] samples, const double[::
 
 
 def combination(BinaryData data not None, samples not None, dual not None):
-    """sum_k alpha_k y_k over some samples: ndarray of float64.
+    """Return sum_k alpha_k y_k over some samples (ndarray of float64).
 
     Parameters
     ----------
     data : BinaryData
     samples : ndarray of int32
     dual : ndarray of float64
-        alpha_k of these samples.
+        The coefficients alpha_k of these samples.
     """
     result = np.empty(data.rows.n_features + (data.sqrho > 0))
     set_combination(data, samples, dual, result)
@@ -79,7 +79,7 @@ def combination(BinaryData data not None, samples not None, dual not None):
 cdef int set_combination(
     BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out
 ) except -1:
-    """Set the combination of some samples."""
+    """Set `out` to the combination of some samples."""
     cdef const double[::1] total
     if is_one_block(data):
         _set_combination(data, samples, dual, out)
@@ -109,6 +109,6 @@ cpdef _set_combination(BinaryData data, const int32_t[::1] samples, const double
 
 
 def mean_of(data, step=1):
-    """The mean of the features of every `step`-th sample: ndarray of float64, shape (n_features,)."""
+    """Return the mean of the features of every `step`-th sample (ndarray of float64, shape (n_features,))."""
     samples = np.arange(0, len(data), step, dtype=np.int32)
     return combination(data, samples, data.signs[::step] / len(samples))[: data.rows.n_features]

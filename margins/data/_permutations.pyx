@@ -1,9 +1,8 @@
 """Uniform random permutations of samples.
 
-The problem: given n indices and 64 random bits as a seed, permute the indices in place. Each one, from
-the last to the second, is swapped with one at a random position up to its own, drawn from a generator
-with one word of state. A multiplication takes the place of a division, which causes a bias of at most
-2^-32 n.
+The problem: given n indices and 64 random bits as a seed, permute the indices in place. Each index, from
+the last to the second, is swapped with an index at a random position up to this one, drawn from a generator
+with one word of state. A multiplication replaces the division, which causes a bias of at most 2^-32 n.
 
 Source: Durstenfeld (1964), Algorithm 235; Steele, Lea & Flood (2014), Fast splittable pseudorandom
 number generators; Lemire (2019), Fast random integer generation in an interval.
@@ -13,7 +12,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 
 def permute(int32_t[::1] order not None, uint64_t state):
-    """Put `order` into random order, which `state` determines.
+    """Permute `order` at random; `state` determines the permutation.
 
     Parameters
     ----------

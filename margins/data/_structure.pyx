@@ -1,11 +1,11 @@
-"""The arrays of matrices, in one pass: are indices of sparse ones valid, and are all values 1?
+"""Checks of the arrays of matrices, in one pass: are sparse indices valid, and are all values 1?
 
-Given `starts` and `indices`, of a CSR matrix its `indptr` and `indices`: are the starts in order, and is
-every index in [0, n_minor)? Kernels read and write at these indices without a check of their own.
+Given `starts` and `indices` (the `indptr` and `indices` of a CSR matrix): are the starts in order, and is
+every index in [0, n_minor)? Compiled loops read and write at these indices without checking them.
 
-Negative numbers have their highest bit set, so j and n_minor - 1 - j, in unsigned arithmetic, both lack it
-where j is valid. The bits of many indices are combined at a time, on any processor, and where an invalid
-number is, is searched only if there is one.
+Negative numbers have their highest bit set. So, in unsigned arithmetic, neither j nor n_minor - 1 - j has
+it if j is valid. Any processor combines the bits of many indices at once. The position of an invalid index
+is searched only if there is one.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -26,7 +26,7 @@ cdef Py_ssize_t BLOCK = 1 << 20   # indices, whose count fits into 32 bits
 
 
 def first_decrease(const start_t[::1] starts):
-    """The first k with ``starts[k + 1] < starts[k]``, or -1: int. ``starts[0]`` must not be negative."""
+    """Return the first k with ``starts[k + 1] < starts[k]``, or -1; ``starts[0]`` must be at least 0."""
     if starts.shape[0] < 2:
         return -1
     if start_t is int32_t:
@@ -49,7 +49,7 @@ cdef Py_ssize_t _first_decrease(const unsigned_t* starts, Py_ssize_t n) noexcept
 
 
 def first_outside(const index_t[::1] indices, Py_ssize_t n_minor):
-    """The position of the first index that is not in [0, n_minor), or -1: int."""
+    """Return the position of the first index that is not in [0, n_minor), or -1."""
     return _scan(indices, n_minor)[0]
 
 
@@ -61,16 +61,16 @@ def scan(const start_t[::1] starts, const index_t[::1] indices, Py_ssize_t n_min
     starts : ndarray of int32 or int64, shape (n_major + 1,)
         Not decreasing, from 0 to at most ``len(indices)``.
     indices : ndarray of int32 or int64
-        Those after ``starts[-1]`` are not read.
+        Indices after ``starts[-1]`` are not read.
     n_minor : int
 
     Returns
     -------
     outside : int
-        The position of the first index that is not in [0, n_minor); -1 if there is none.
+        Position of the first index that is not in [0, n_minor); -1 if there is none.
     is_canonical : bool
-        True if the indices of every row increase: they are sorted, and none is stored twice. Undefined if
-        an index is invalid.
+        True if the indices of every row increase, that is, they are sorted and none is stored twice.
+        Undefined if an index is invalid.
     """
     cdef const index_t[::1] stored = indices[:starts[starts.shape[0] - 1]]
     cdef Py_ssize_t k, n_not_increasing, outside
@@ -79,14 +79,14 @@ def scan(const start_t[::1] starts, const index_t[::1] indices, Py_ssize_t n_min
         return outside, False
     with nogil:
         for k in range(1, starts.shape[0] - 1):
-            # The last index of one row and the first of the next one, which were counted, too.
+            # The last index of a row and the first of the next row were compared, too: do not count them.
             if starts[k - 1] < starts[k] < stored.shape[0] and starts[k] > 0:
                 n_not_increasing -= stored[starts[k]] <= stored[starts[k] - 1]
     return -1, n_not_increasing == 0
 
 
 def is_sorted(const start_t[::1] starts, const index_t[::1] indices):
-    """True if no row of a compressed matrix stores an index before a smaller one."""
+    """Return whether no row of a compressed matrix stores an index before a smaller index."""
     cdef Py_ssize_t k, i
     cdef bint decreases = False
     with nogil:
@@ -97,7 +97,7 @@ def is_sorted(const start_t[::1] starts, const index_t[::1] indices):
 
 
 cdef tuple _scan(const index_t[::1] indices, Py_ssize_t n_minor):
-    """(as `first_outside`, the number of indices that are not larger than the one before)."""
+    """Return (as `first_outside`, the number of indices that are not larger than their predecessor)."""
     cdef Py_ssize_t outside, n_not_increasing = 0
     if indices.shape[0] == 0:
         return -1, 0
@@ -126,7 +126,7 @@ cdef Py_ssize_t _scan_bits(
         for i in range(begin, begin + n_pairs):
             bits |= indices[i] | (last - indices[i])
             count += <unsigned_t> (indices[i + 1] - indices[i] - 1) >> highest  # 1 if it does not increase
-        if begin + n_pairs == n - 1:  # the last index is in no pair that it begins
+        if begin + n_pairs == n - 1:  # the last index starts no pair
             bits |= indices[n - 1] | (last - indices[n - 1])
             n_pairs += 1
         if bits >> highest:
@@ -139,9 +139,9 @@ cdef Py_ssize_t _scan_bits(
 
 
 def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
-    """True if every value, contiguous and of float64 or float32, is exactly 1.
+    """Return whether every value, contiguous and of float64 or float32, is exactly 1.
 
-    Stops soon after the first that is not.
+    It stops soon after the first value that is not 1.
     """
     if values.dtype == np.float64:
         return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
@@ -150,7 +150,7 @@ def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
 
 cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
     cdef Py_ssize_t i, end, begin = 0, n = bits.shape[0]
-    cdef index_t differences = 0   # whole numbers: many are compared at a time
+    cdef index_t differences = 0   # integers, so that many are compared at once
     with nogil:
         while begin < n and differences == 0:
             end = min(begin + 256, n)
@@ -161,7 +161,7 @@ cdef bint _all_are(const index_t[::1] bits, index_t one) noexcept:
 
 
 def stores_twice(const index_t[::1] columns, const index_t[::1] starts, Py_ssize_t n_features) -> bool:
-    """True if some row of a CSR matrix, sorted or not, stores an element more than once."""
+    """Return whether some row of a CSR matrix, sorted or not, stores an element more than once."""
     cdef int64_t[::1] last_row = np.full(n_features, -1, dtype=np.int64)
     cdef Py_ssize_t i, k
     cdef bint found = False

@@ -1,8 +1,8 @@
-"""Parse text in svmlight's format: a sample a line, ``label index:value index:value ... # comment``.
+"""Parse text in svmlight's format: one sample per line, ``label index:value index:value ... # comment``.
 
-Given the text of a file, `parse` fills the arrays of a CSR matrix and the labels, or says where the first
-character is that does not belong there. Numbers are rounded correctly: those of at most 15 digits and a
-small exponent by one exact division or multiplication, the others by Python's own conversion.
+Given the text of a file, `parse` fills the arrays of a CSR matrix and the labels, or returns the position
+of the first fault. Numbers are rounded correctly: numbers of at most 15 digits and a small exponent by one
+exact division or multiplication, others by Python's conversion.
 """
 
 from libc.math cimport fabs, floor, isfinite
@@ -23,7 +23,7 @@ cdef int64_t LARGEST_INDEX = 2147483646
 cdef uint64_t LARGEST_LABEL = 9223372036854775807  # 2**63 - 1
 cdef int64_t SIGNALS_EVERY = 65536  # lines
 
-# In the order of `Fault`.
+# The names of faults, in the order of `Fault`.
 FAULTS = (
     "", "label", "fraction", "large label", "index", "colon", "value", "below first", "not ascending",
     "too large",
@@ -43,7 +43,7 @@ cdef inline bint ends_token(char c) noexcept nogil:
 
 
 cdef const char *read_number(const char *p, double *value) except? NULL:
-    """Read a decimal number: the end of it, or NULL if there is none, or none that is finite."""
+    """Read a decimal number and return its end, or NULL if there is no finite number."""
     cdef const char *begin = p
     cdef uint64_t mantissa = 0
     cdef int n_digits = 0, exponent = 0, shift = 0
@@ -102,7 +102,7 @@ cdef const char *read_number(const char *p, double *value) except? NULL:
 
 
 cdef const char *read_label(const char *p, int64_t *label, Fault *fault) except? NULL:
-    """Read a whole number, exactly: the end of it, or NULL and what is wrong."""
+    """Read a whole number exactly and return its end, or NULL with the fault."""
     cdef const char *begin = p
     cdef bint is_negative = p[0] == c'-', is_large = False
     cdef uint64_t magnitude = 0
@@ -122,7 +122,7 @@ cdef const char *read_label(const char *p, int64_t *label, Fault *fault) except?
             return NULL
         label[0] = <int64_t> (0 - magnitude if is_negative else magnitude)
         return p
-    # Written with a point or an exponent.
+    # The number has a point or an exponent.
     p = read_number(begin, &number)
     if p == NULL or not ends_token(p[0]):
         fault[0] = LABEL
@@ -152,23 +152,23 @@ def parse(
     ----------
     text : bytes
     values, columns : arrays of float64 and int32
-        At least as long as there are colons in the text.
+        At least one element for each colon in the text.
     starts, labels : arrays of int64
-        At least as long as there are lines in the text; `starts` longer by one.
+        At least one element for each line of the text; `starts` has one more.
     first : int
-        The index of the first feature: 1, or 0.
+        Index of the first feature, 1 or 0.
     largest : int
-        The largest index that is allowed, below 2**31 - 1.
+        Largest allowed index, below 2**31 - 1.
 
     Returns
     -------
     n_samples, n_features, n_stored : int
     fault : str
-        What is wrong, one of `FAULTS`: "" if nothing is, else what follows is where.
+        One of `FAULTS`; "" if there is no fault.
     line : int
-        From 1.
+        Line of the fault, counted from 1.
     position : int
-        In the text, of the token.
+        Position of the faulty token in the text.
     """
     cdef const char *begin = text
     cdef const char *end = begin + len(text)

@@ -1,7 +1,7 @@
-"""From X and y to the samples of binary problems, without copying X.
+"""Makes the samples of binary problems from X and y, without copying X.
 
 A matrix becomes `Rows` (its arrays, accessed by rows) and the squared norms of its rows, once for all
-classes; a binary problem adds labels -1/+1, the constant feature of the intercept, and the diagonal D_k.
+classes. A binary problem adds labels -1/+1, the constant feature of the intercept, and the diagonal D_k.
 """
 
 import functools
@@ -15,20 +15,20 @@ from margins.data._structure import all_ones, stores_twice
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
-# Of the negative and the positive class.
+# Labels of the negative and the positive class.
 LABELS = np.array([-1, 1], dtype=np.int8)
 
 
 def rows_of(X):
-    """The rows of a validated matrix: Rows.
+    """Return the rows of a validated matrix (Rows).
 
     Parameters
     ----------
     X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-        Any memory layout, read-only or memory-mapped. Copied only if CSR holds an element twice, or
-        if a dense array has negative strides or is not aligned.
+        Any memory layout, read-only or memory-mapped. It is copied only if CSR stores an element twice,
+        or if a dense array has negative strides or is not aligned.
 
-        CSR must be of valid structure, as `margins.data.structure.checked` returns it.
+        CSR must have a valid structure, as `margins.data.structure.checked` returns it.
     """
     m, d = X.shape
     if sparse.issparse(X):
@@ -47,7 +47,7 @@ def rows_of(X):
 
 
 def without_duplicates(X):
-    """A CSR matrix that stores no element twice: X, or a copy in which such values are added."""
+    """Return X, or a copy in which duplicate elements are added, as CSR without duplicates."""
     if not X.has_canonical_format:
         _, columns, starts = csr_arrays(X)
         if stores_twice(columns, starts, X.shape[1]):
@@ -57,7 +57,7 @@ def without_duplicates(X):
 
 
 def csr_arrays(X):
-    """data, indices and indptr of a CSR matrix, contiguous, the last two of one type."""
+    """Return data, indices and indptr of a CSR matrix, contiguous, the last two of the same type."""
     columns, starts = X.indices, X.indptr
     if columns.dtype != starts.dtype:
         dtype = columns.dtype if starts[-1] <= np.iinfo(columns.dtype).max else starts.dtype
@@ -66,13 +66,13 @@ def csr_arrays(X):
 
 
 def _contiguous(array):
-    """An array as it is, or a copy of it that is contiguous and aligned."""
-    flags = array.flags  # np.require takes as long as an access of a thousand samples
+    """Return an array unchanged, or a contiguous and aligned copy of it."""
+    flags = array.flags  # np.require takes as long as accessing a thousand samples
     return array if flags.c_contiguous and flags.aligned else np.require(array, requirements="CA")
 
 
 def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
-    """|x_k|^2 + rho^2 of every row, given |x_k|^2: ndarrays of float64, shape (m,).
+    """Return |x_k|^2 + rho^2 for every row, given |x_k|^2 (ndarray of float64, shape (m,)).
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
     hard_margin : bool
         True: there are no slack terms.
     zero_rows : bool
-        True: zero rows, which have no positive margin, are allowed.
+        True: zero rows are allowed, although they have no positive margin.
 
     Raises
     ------
     ValueError
-        If there are too many rows, if one is too long for double arithmetic, or, with a hard margin, if
-        one is 0 or all are too short: then no margin exists, or can be computed.
+        If there are too many rows, if a row is too long for double arithmetic or, with a hard margin, if
+        a row is 0 or all rows are too short: no margin exists then, or none can be computed.
     """
     if len(sqnorms) > MAX_SAMPLES:
         raise ValueError(f"X must have at most {MAX_SAMPLES} samples. Got {len(sqnorms)}.")
@@ -100,20 +100,20 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
         shortest = np.argmin(sqnorms)
         raise ValueError(
             f"Row {shortest} of X is zero (squared norm {sqnorms[shortest]:g}), so no hyperplane "
-            "through the origin classifies it. With C=inf give fit_intercept=True, a finite C, or X "
-            "without zero rows."
+            "through the origin classifies it. With C=inf, set fit_intercept=True or a finite C, or "
+            "remove zero rows."
         )
     return sqnorms
 
 
 def require_zeros(X):
-    """ValueError if X is not 0 although the squared norms of all its rows are: they have underflowed."""
+    """Raise a ValueError if X is not 0 but the squared norms of all rows have underflowed to 0."""
     if np.any(X.data if sparse.issparse(X) else X):
         raise too_small(0.0)
 
 
 def too_small(largest):
-    """The error for rows too short for a hard margin, given the largest squared norm: ValueError."""
+    """Return the ValueError for rows too short for a hard margin, given the largest squared norm."""
     return ValueError(
         "X is too small: with C=inf the largest squared norm of a row must be at least "
         f"{SMALLEST_SQNORM:g}, or X must be 0. Got {largest:g}. Scale the features."
@@ -121,7 +121,7 @@ def too_small(largest):
 
 
 def check_lengths(sqnorms):
-    """The largest |x_k|^2; ValueError if a row is too long for double arithmetic."""
+    """Return the largest |x_k|^2; raise a ValueError if a row is too long for double arithmetic."""
     largest = np.maximum.reduce(sqnorms)
     if not largest <= LARGEST_SQNORM:
         raise ValueError(
@@ -132,7 +132,7 @@ def check_lengths(sqnorms):
 
 
 def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False, weight=None):
-    """The samples of one binary problem: BinaryData.
+    """Return the samples of one binary problem (BinaryData).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
         From `augmented_sqnorms`.
     positive : ndarray of bool, shape (m,)
     sqrho : float
-        Square of the constant feature, 0 for none.
+        Square of the constant feature; 0: no intercept.
     diag : float or ndarray of float64, shape (m,)
         D_k.
     upper : float or ndarray of float64, shape (m,)
@@ -149,7 +149,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
     has_free_intercept : bool
         True: the intercept is not penalised.
     weight : ndarray of float64, shape (m,), optional
-        By which what an update adds is multiplied; None: 1.
+        Factors of what an update adds; None: 1.
     """
     m = rows.n_rows
     labels = LABELS.take(positive)
@@ -166,16 +166,16 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
 
 
 def sum_of_each(value, m):
-    """The sum of a value for all of m samples, or of one for each: float."""
+    """Return the sum over m samples of a common value, or of one value for each (float)."""
     return (
         float(np.sum(value)) if isinstance(value, np.ndarray) and value.ndim == 1 else float(value) * m
     )
 
 
 def of_each(value, m):
-    """A value for all samples, or one for each: ndarray of float64, shape (m,).
+    """Return a common value, or one value for each sample, as an array (float64, shape (m,)).
 
-    It is not copied: one value for all has stride 0.
+    Nothing is copied: a common value has stride 0.
     """
     if isinstance(value, float):
         return _same_for_all(value, m)
@@ -185,7 +185,7 @@ def of_each(value, m):
 
 
 def array_of_each(value, m):
-    """The same in contiguous memory: ndarray of float64, shape (m,), copied only if it must be."""
+    """Return the array of `of_each` in contiguous memory, copied only if necessary."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return np.ascontiguousarray(value)
     array = np.empty(m)
@@ -195,12 +195,12 @@ def array_of_each(value, m):
 
 @functools.lru_cache
 def _same_for_all(value, m):
-    # np.broadcast_to takes longer, which shows in small fits; the buffer is immutable bytes.
+    # np.broadcast_to is slower, which shows in small fits. The buffer is immutable bytes.
     return np.ndarray((m,), buffer=np.float64(value).tobytes(), strides=(0,))
 
 
 def stack_rows(above, below):
-    """Rows above rows, both CSR or both dense."""
+    """Return two matrices stacked, as CSR if one of them is sparse."""
     if sparse.issparse(above) or sparse.issparse(below):
         return sparse.vstack([above, below], format="csr")
     return np.vstack([above, below])

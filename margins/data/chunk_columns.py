@@ -1,4 +1,4 @@
-"""The columns of tables in chunks: which are read, as what, and their samples."""
+"""The columns to read from tables in chunks, their types, and the samples they make."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -7,40 +7,40 @@ import numpy as np
 
 from margins.data.table_values import Distinct, numbers_of, text_of, texts_of
 
-# What the error of a column of text adds, in Python; a command names its option.
-HINT = " Of categories give the values: categories={{{name!r}: [...]}}."
+# Hint in the error of a text column, in Python; a command names its option instead.
+HINT = " If it is a category, list its values: categories={{{name!r}: [...]}}."
 
 
 class ReadAs(NamedTuple):
-    """How a command reads columns of tables, whose categories and classes it does not know before."""
+    """Column types for a command, which does not know categories and classes in advance."""
 
-    labels: Callable[[Distinct], Any]  # returns the labels of the column of the target
-    texts: frozenset[str] = frozenset()  # columns of categories, left as a column of text each
+    labels: Callable[[Distinct], Any]  # returns the labels in the target column
+    texts: frozenset[str] = frozenset()  # columns of categories, which stay text
     hint: str = HINT
 
 
 class TableColumns(NamedTuple):
-    """Which columns of tables are read, and as what."""
+    """Columns to read from tables, and their types."""
 
     target: str
-    names: tuple[str, ...]  # of the features, in order
-    categories: dict[str, list[Any]]  # the values of columns of categories, each a column of 0 and 1
+    names: tuple[str, ...]  # names of the feature columns, in order
+    categories: dict[str, list[Any]]  # values of category columns, each a column of 0 and 1
     weight: str | None  # the column of sample weights
     read_as: ReadAs | None = None
 
     @property
     def texts(self):
-        """The columns that are read as text, as it is written: set of str."""
+        """The columns that are read as text, as written (set of str)."""
         return {*self.categories, self.target, *(self.read_as.texts if self.read_as else ())}
 
     @property
     def read(self):
-        """The columns of the file that are needed: list of str."""
+        """The columns of the file that are needed (list of str)."""
         return [*self.names, self.target, *([] if self.weight is None else [self.weight])]
 
     @property
     def features(self):
-        """The names of the columns of X: list of str."""
+        """The names of the columns of X (list of str)."""
         return [
             column
             for name in self.names
@@ -52,20 +52,20 @@ class TableColumns(NamedTuple):
         ]
 
 
-def columns_of(found_in, target, columns, categories, weight):
-    """The columns of tables, in the order of the first one: TableColumns.
+def columns_of(tables, target, columns, categories, weight):
+    """Return the columns of tables, in the order of the first table (TableColumns).
 
     Parameters
     ----------
-    found_in : list of (str, list of str)
+    tables : list of (str, list of str)
         The path and the columns of each table.
     target, columns, categories, weight
-        As `Chunks.from_parquet` takes them.
+        As in `Chunks.from_parquet`.
 
     Raises
     ------
     ValueError
-        If one that is named is not there, or columns have no names of their own, or differ in tables.
+        If a requested column is missing, if two columns have the same name, or if tables differ.
     """
     if isinstance(columns, str):
         raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
@@ -73,76 +73,78 @@ def columns_of(found_in, target, columns, categories, weight):
         raise ValueError(f"columns must be None or a list of names. Got {columns!r}.")
     if categories is not None and not isinstance(categories, Mapping):
         raise ValueError(f"categories must be a dict of lists, by column. Got {categories!r}.")
-    path, first = found_in[0]
+    path, first = tables[0]
     names = (
         [name for name in first if name not in (target, weight)] if columns is None else list(columns)
     )
-    given = dict(categories or {})
-    for name, values in given.items():
+    original = dict(categories or {})
+    for name, values in original.items():
         if not isinstance(values, Iterable):
             raise ValueError(f"the categories of {name!r} must be a list. Got {values!r}.")
-    categories = {name: list(values) for name, values in given.items()}
-    needed = [target, *names, *categories, *([] if weight is None else [weight])]
-    for path, found in found_in:
+    categories = {name: list(values) for name, values in original.items()}
+    required = [target, *names, *categories, *([] if weight is None else [weight])]
+    for path, header in tables:
         if columns is None:
-            check_same_columns(path, found, *found_in[0])
-        shown = f"Columns: {', '.join(map(repr, found))}."
-        missing = [name for name in needed if name not in found]
+            check_same_columns(path, header, *tables[0])
+        available = f"Columns: {', '.join(map(repr, header))}."
+        missing = [name for name in required if name not in header]
         if missing:
-            raise ValueError(f"{path}: there is no column {missing[0]!r}. {shown}")
-        if len(set(found)) < len(found):
-            raise ValueError(f"{path}: every column must have a name of its own. {shown}")
+            raise ValueError(f"{path}: there is no column {missing[0]!r}. {available}")
+        if len(set(header)) < len(header):
+            raise ValueError(f"{path}: every column must have a different name. {available}")
     if target in names or not names or target == weight or weight in names:
         raise ValueError(
-            f"{path}: X must have a column, and neither the target {target!r} nor the weights, which "
-            f"must be columns of their own. Got {names}, and weights {weight!r}."
+            f"{path}: X must have at least one column; the target {target!r} and the weights must be "
+            f"separate columns that are not in X. Got {names}, and weights {weight!r}."
         )
     for name, values in categories.items():
         if name not in names:
             raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
-        if isinstance(given[name], str) or not values or len(set(map(text_of, values))) < len(values):
+        if isinstance(original[name], str) or not values or len(set(map(text_of, values))) < len(values):
             raise ValueError(
-                f"{path}: the values of {name!r} must be distinct, in a list. Got {given[name]!r}."
+                f"{path}: the values of {name!r} must be distinct, in a list. Got {original[name]!r}."
             )
     chosen = TableColumns(target, tuple(names), categories, weight)
     features = chosen.features
     for position, name in enumerate(features):
         if name in features[:position]:
             raise ValueError(
-                f"{path}: every column of X must have a name of its own, and those of categories are "
-                f"called column=value. Got {name!r} twice. Choose the columns, or rename one."
+                f"{path}: every column of X must have a different name; columns of categories are "
+                f"called column=value. Got {name!r} twice. Set columns, or rename one of them."
             )
     return chosen
 
 
-def check_same_columns(path, found, first_path, first):
-    """Raise ValueError if a table has other columns than the first one, in any order.
+def check_same_columns(path, header, first_path, first):
+    """Raise a ValueError if a table has different columns than the first table, in any order.
 
     Parameters
     ----------
     path, first_path : str
-    found, first : list of str
-        The columns of each.
+    header, first : list of str
+        The columns of the table, and of the first table.
     """
-    shown = f"Columns: {', '.join(map(repr, found))}."
-    missing = [name for name in first if name not in found]
+    available = f"Columns: {', '.join(map(repr, header))}."
+    missing = [name for name in first if name not in header]
     if missing:
-        raise ValueError(f"{path}: there is no column {missing[0]!r}, which {first_path} has. {shown}")
-    new = [name for name in found if name not in first]
+        raise ValueError(
+            f"{path}: there is no column {missing[0]!r}, which {first_path} has. {available}"
+        )
+    new = [name for name in header if name not in first]
     if new:
-        raise ValueError(f"{path}: must have the columns of {first_path}. Got {new[0]!r}. {shown}")
+        raise ValueError(f"{path}: must have the columns of {first_path}. Got {new[0]!r}. {available}")
 
 
 def samples_of(columns, values_of, labels_of):
-    """The samples of a part of a table: a data frame X, y, and weights if it has them.
+    """Return the samples of a part of a table: a data frame X, y, and weights if it has them.
 
     Parameters
     ----------
     columns : TableColumns
     values_of : callable
-        ``values_of(name)`` returns a column: pandas.Series.
+        ``values_of(name)`` returns a column (pandas.Series).
     labels_of : callable
-        ``labels_of(column)`` returns the labels in the column of the target: ndarray.
+        ``labels_of(column)`` returns the labels in the target column (ndarray).
 
     Raises
     ------
@@ -173,7 +175,7 @@ def samples_of(columns, values_of, labels_of):
 
 
 def _frame_of(columns, values_of):
-    """The columns as a command reads them: a data frame of float64, and of text for categories."""
+    """Return the columns for a command: a data frame of float64, with text for categories."""
     import pandas
 
     read_as = columns.read_as
@@ -188,7 +190,7 @@ def _frame_of(columns, values_of):
 
 
 def _codes_of(column, allowed):
-    """Which of the values that are allowed each category is: ndarray of int. Else WrongValue."""
+    """Return the index in `allowed` of each category (ndarray of int), or raise a WrongValue."""
     code_of = {text_of(value): code for code, value in enumerate(allowed)}
     categories = Distinct(column)
     problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"

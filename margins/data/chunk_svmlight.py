@@ -1,4 +1,4 @@
-"""Chunks of files in svmlight's format: lines, about 32 megabytes at a time."""
+"""Chunks of files in svmlight's format, each about 32 megabytes of lines."""
 
 import warnings
 from numbers import Integral
@@ -12,24 +12,25 @@ from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
 
 class LinesOfSvmlight:
-    """Reads some lines of a file in svmlight's format.
+    """Reader of some lines of a file in svmlight's format.
 
     Parameters
     ----------
     path : str
     begin, end : int
-        The bytes of the lines.
+        Byte range of the lines.
     n_features : int
     zero_based : bool
-    noted : set of str
-        The files whose skipped fields have been warned of; shared, and added to.
+    warned_paths : set of str
+        Files whose skipped fields have caused a warning; shared with other readers, and updated.
     option : str
-        How `zero_based` is given, for errors.
+        How to set `zero_based`, for errors.
     """
 
-    def __init__(self, path, begin, end, n_features, zero_based, noted, option):
+    def __init__(self, path, begin, end, n_features, zero_based, warned_paths, option):
         self.path, self._begin, self._end, self._option = path, begin, end, option
-        self._n_features, self._zero_based, self._noted = n_features, zero_based, noted
+        self._n_features, self._zero_based = n_features, zero_based
+        self._warned_paths = warned_paths
 
     def __call__(self):
         arrays = self._arrays(self._n_features - self._zero_based)
@@ -38,7 +39,7 @@ class LinesOfSvmlight:
         return X, arrays.labels
 
     def _arrays(self, largest):
-        """The arrays of the lines: CsrArrays."""
+        """Return the arrays of the lines (CsrArrays)."""
         text = bytes_of(self.path, self._begin, self._end)
         try:
             arrays = parsed(
@@ -49,20 +50,20 @@ class LinesOfSvmlight:
                 may_be_empty=True,
                 option=self._option,
             )
-        except MalformedFile as error:  # its line is one of this part
+        except MalformedFile as error:  # its line number counts from the start of this part
             raise error.moved(n_lines_before(self.path, self._begin)) from None
-        if arrays.skipped and self.path not in self._noted:
-            self._noted.add(self.path)
+        if arrays.skipped and self.path not in self._warned_paths:
+            self._warned_paths.add(self.path)
             warnings.warn(note_of_skipped(self.path, arrays.skipped), stacklevel=2)
         return arrays
 
     def width(self, largest):
-        """The number of features that the lines have, read for it: int."""
+        """Read the lines and return their number of features (int)."""
         return self._arrays(largest).shape[1]
 
 
 def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="zero_based=True"):
-    """Lines of files in svmlight's format, about `n_bytes` at a time: list of LinesOfSvmlight."""
+    """Divide files in svmlight's format into parts of about `n_bytes` (list of LinesOfSvmlight)."""
     largest = LARGEST_INDEX + bool(zero_based)
     is_count = isinstance(n_features, Integral) and not isinstance(n_features, bool)
     if n_features is not None and not (is_count and 1 <= n_features <= largest):
@@ -74,10 +75,10 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="ze
         raise ValueError(
             f"zero_based of Chunks.from_svmlight must be True or False. Got {zero_based!r}."
         )
-    noted = set()
-    ranges = [(path, *each) for path in paths for each in ranges_of_lines(path, n_bytes)]
+    options = zero_based, set(), option
+    ranges = [(path, *ends) for path in paths for ends in ranges_of_lines(path, n_bytes)]
     if n_features is None:
-        parts = [LinesOfSvmlight(*each, 0, zero_based, noted, option) for each in ranges]
+        parts = [LinesOfSvmlight(*byte_range, 0, *options) for byte_range in ranges]
         n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
     check_not_empty(ranges, paths, "Chunks.from_svmlight")
-    return [LinesOfSvmlight(*each, n_features, zero_based, noted, option) for each in ranges]
+    return [LinesOfSvmlight(*byte_range, n_features, *options) for byte_range in ranges]

@@ -1,7 +1,7 @@
 """Chunks of tables: row groups of Parquet, and byte ranges of CSV.
 
 Each part is an object that reads its rows when it is called, so it can be sent to other processes. A
-table is read one column at a time into an array of float64, whatever the types of its numbers.
+table is read one column at a time into a float64 array, regardless of the types of its numbers.
 """
 
 import csv
@@ -17,7 +17,7 @@ from margins.data.table_values import MISSING, Distinct, WrongValue
 
 
 class RowGroup:
-    """Reads a row group of a Parquet file.
+    """Reader of a row group of a Parquet file.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class RowGroup:
     index : int
     columns : TableColumns
     kind : str
-        Of the labels: "numbers", "boolean" or "text".
+        Kind of the labels: "numbers", "boolean" or "text".
     """
 
     def __init__(self, path, index, columns, kind):
@@ -48,7 +48,7 @@ class RowGroup:
                 raise self.located(error) from None
 
     def located(self, error):
-        """The error of a WrongValue in a row of this part, with its place: ValueError."""
+        """Return the ValueError for a WrongValue in a row of this part, with its place."""
         return ValueError(f"{self.path}, row group {self._index}, row {error.row}: {error}")
 
     def _labels(self, column):
@@ -62,20 +62,20 @@ class RowGroup:
 
 
 def parquet_parts(paths, target, columns, categories, weight, read_as=None):
-    """The row groups of Parquet files: list of RowGroup. `read_as` is a ReadAs of a command."""
+    """Return the row groups of Parquet files (list of RowGroup); a command sets `read_as` (ReadAs)."""
     from pyarrow import parquet
 
-    found_in, n_groups, types = [], [], []
+    tables, n_groups, types = [], [], []
     for path in paths:
         try:
             with parquet.ParquetFile(path) as file:
                 schema = file.schema_arrow
-                found_in.append((path, _columns_in(schema)))
+                tables.append((path, _columns_in(schema)))
                 n_groups.append(file.num_row_groups)
                 types.append(dict(zip(schema.names, schema.types, strict=True)))
-        except Exception as error:  # pyarrow's errors have many types
+        except Exception as error:  # pyarrow raises errors of many types
             raise ValueError(f"{path}: {damage_of(path)}.") from error
-    chosen = columns_of(found_in, target, columns, categories, weight)._replace(read_as=read_as)
+    table_columns = columns_of(tables, target, columns, categories, weight)._replace(read_as=read_as)
     kinds = [_kind_of_type(types_in_file[target]) for types_in_file in types]
     for path, kind in zip(paths, kinds, strict=True):
         if kind != kinds[0]:
@@ -83,7 +83,7 @@ def parquet_parts(paths, target, columns, categories, weight, read_as=None):
                 f"{path}: the labels {target!r} must be {kinds[0]}, as in {paths[0]}. Got {kind}."
             )
     parts = [
-        RowGroup(path, index, chosen, kinds[0])
+        RowGroup(path, index, table_columns, kinds[0])
         for path, n in zip(paths, n_groups, strict=True)
         for index in range(n)
     ]
@@ -92,7 +92,7 @@ def parquet_parts(paths, target, columns, categories, weight, read_as=None):
 
 
 def _kind_of_type(arrow_type):
-    """What labels of a type of pyarrow are: "numbers", "boolean" or "text"."""
+    """Return the kind of labels of a pyarrow type: "numbers", "boolean" or "text"."""
     from pyarrow import types
 
     if types.is_dictionary(arrow_type):
@@ -104,13 +104,13 @@ def _kind_of_type(arrow_type):
 
 
 def _columns_in(schema):
-    """The columns of a Parquet file, without those of the index of pandas: list of str."""
+    """Return the columns of a Parquet file, without the pandas index (list of str)."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
 
 class LinesOfCsv:
-    """Reads some lines of a CSV file.
+    """Reader of some lines of a CSV file.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class LinesOfCsv:
     header : bytes
         The first line.
     begin, end : int
-        The bytes of the lines.
+        Byte range of the lines.
     columns : TableColumns
     """
 
@@ -136,7 +136,7 @@ class LinesOfCsv:
             raise self._moved(error) from None
 
     def located(self, error):
-        """The error of a WrongValue in a row of this part, with its place in the file: MalformedFile."""
+        """Return the MalformedFile for a WrongValue in a row of this part, with its place."""
         contents = self._contents()
         try:
             check_lengths(contents, self.path)
@@ -145,7 +145,7 @@ class LinesOfCsv:
             return self._moved(error_of_length)
 
     def _moved(self, error):
-        """An error whose line is one of this part, with that of the file: MalformedFile."""
+        """Return an error of this part with its line number in the file (MalformedFile)."""
         return error.moved(n_lines_before(self.path, self._begin) - self._header.count(b"\n"))
 
     def _contents(self):
@@ -169,33 +169,33 @@ class LinesOfCsv:
         return labels_of(labels, self._kind or kind_of(labels), reason)
 
     def kind(self):
-        """What the labels are, as `margins.data.labels.kind_of` says; None if they are not allowed."""
+        """Return the kind of the labels, by `margins.data.labels.kind_of`; None if they are wrong."""
         try:
             table = self._read(self._contents(), [self.columns.target])
             labels = Distinct(table[self.columns.target])
             check_present(labels, MISSING)
             return kind_of(labels)
         except (ValueError, WrongValue):
-            return None  # the error comes when the part is read
+            return None  # reading the part raises the error
 
     def with_kind(self, kind):
-        """The same lines, whose labels are of a kind: LinesOfCsv."""
+        """Return a reader of the same lines, for labels of a kind (LinesOfCsv)."""
         part = LinesOfCsv(self.path, self._header, self._begin, self._end, self.columns)
         part._kind = kind
         return part
 
 
 def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, read_as=None):
-    """Lines of CSV files with a header, about `n_bytes` of them at a time: list of LinesOfCsv.
+    """Divide CSV files with a header into parts of about `n_bytes` (list of LinesOfCsv).
 
-    The first of several parts is read to see what the labels are, so that they are the same in all
-    parts, unless `read_as`, a ReadAs of a command, says it.
+    If there are several parts, the first is read to find the kind of the labels, which must be the same
+    in all parts. A command sets `read_as` (ReadAs) instead.
     """
     headers = [_header_of(path) for path in paths]
-    found_in = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
-    chosen = columns_of(found_in, target, columns, categories, weight)._replace(read_as=read_as)
+    tables = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
+    table_columns = columns_of(tables, target, columns, categories, weight)._replace(read_as=read_as)
     parts = [
-        LinesOfCsv(path, header, begin, end, chosen)
+        LinesOfCsv(path, header, begin, end, table_columns)
         for path, (header, _) in zip(paths, headers, strict=True)
         for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
     ]
@@ -207,11 +207,11 @@ def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, re
 
 
 def _header_of(path):
-    """The first line of a CSV file, and the names in it: bytes, list of str."""
+    """Return the first line of a CSV file (bytes), and the names in it (list of str)."""
     _, end = next(ranges_of_lines(path, 1, has_quotes=True), (0, 0))
     header = bytes_of(path, 0, end)
     try:
         [names] = csv.reader(io.StringIO(header.decode("utf-8-sig"), newline=""))
     except (UnicodeDecodeError, ValueError, csv.Error) as error:
-        raise ValueError(f"{path}: must be CSV in UTF-8 that begins with a header: {error}") from error
+        raise ValueError(f"{path}: must be CSV in UTF-8 and start with a header: {error}") from error
     return header, names_of(names)

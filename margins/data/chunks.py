@@ -1,4 +1,4 @@
-"""Samples in chunks that can be read again: for data larger than memory.
+"""Samples in chunks that can be read repeatedly, for data larger than memory.
 
 A fit reads all chunks several times, one or a few at a time, and keeps none of them.
 """
@@ -12,32 +12,34 @@ import numpy as np
 
 from margins.data.files import files_of
 
-# Bytes of the rows of a memory map that are read at a time.
+# Size of a chunk of a memory map, in bytes.
 CHUNK_BYTES = 1 << 25
 
 
 class Chunks(Sequence[Any]):
-    """Samples in chunks that can be read again, for `fit` of `margins.MarginClassifier`.
+    """Samples in chunks that can be read repeatedly, for `fit` of `margins.MarginClassifier`.
 
     A fit reads every chunk once to check it, and then once for each pass over the samples. Chunks may
-    be of any length; memory has to hold one of them for each thread, and some numbers per sample.
+    have any length; memory must hold one chunk for each thread, and a few numbers per sample.
 
     Parameters
     ----------
     parts : sequence
-        Anything with a length and with items by index: each a function without arguments that reads and
-        returns a chunk, or the chunk itself. A chunk is a tuple ``(X, y)`` or ``(X, y, sample_weight)``
-        of an array-like or sparse matrix, shape (m, n_features), and array-likes, shape (m,); it must be
-        the same whenever it is read.
+        Any object with a length and with items by index. Each item is a chunk, or a function without
+        arguments that reads and returns a chunk. A chunk is a tuple ``(X, y)`` or
+        ``(X, y, sample_weight)`` of an array-like or sparse matrix, shape (m, n_features), and
+        array-likes, shape (m,). It must be the same each time it is read.
 
     Raises
     ------
+    TypeError
+        If `parts` has no length or no items by index.
     ValueError
-        If there is no chunk.
+        If there are no chunks.
 
     See Also
     --------
-    margins.MarginClassifier : Is fitted to chunks; most linear algorithms of rules are, too.
+    margins.MarginClassifier : Can be fitted to chunks, as can most linear rule-based algorithms.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class Chunks(Sequence[Any]):
     >>> classifier.converged_
     True
 
-    Arrays in memory, or in files, are divided by `of_rows`:
+    `of_rows` divides arrays in memory or in files:
 
     >>> X, y = make_classification(1000, random_state=0)
     >>> len(Chunks.of_rows(X, y, n_rows=300))
@@ -63,8 +65,8 @@ class Chunks(Sequence[Any]):
     def __init__(self, parts: Any) -> None:
         if not (hasattr(parts, "__len__") and hasattr(parts, "__getitem__")):
             raise TypeError(
-                "parts of Chunks must have a length and items by index, so that they can be read again. "
-                f"Got {type(parts).__name__}. Allowed: a list of functions, for example."
+                "parts of Chunks must have a length and items by index, so that they can be read "
+                f"repeatedly. Got {type(parts).__name__}. Pass, for example, a list of functions."
             )
         if len(parts) == 0:
             raise ValueError("parts of Chunks must hold at least one chunk. Got none.")
@@ -74,7 +76,7 @@ class Chunks(Sequence[Any]):
     def of_rows(
         cls, X: Any, y: Any, sample_weight: Any = None, *, n_rows: int | None = None
     ) -> "Chunks":
-        """Consecutive rows of arrays, such as memory maps.
+        """Divide arrays, such as memory maps, into chunks of consecutive rows.
 
         Parameters
         ----------
@@ -82,7 +84,7 @@ class Chunks(Sequence[Any]):
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
         n_rows : int, optional
-            Rows of a chunk, at least 1; None: as many as make about 32 megabytes.
+            Number of rows in a chunk, at least 1; None: about 32 megabytes.
 
         Returns
         -------
@@ -91,7 +93,7 @@ class Chunks(Sequence[Any]):
         Raises
         ------
         ValueError
-            If an argument is not allowed, or lengths differ.
+            If an argument is not allowed, or if lengths differ.
         """
         if n_rows is not None and (
             not isinstance(n_rows, Integral) or isinstance(n_rows, bool) or n_rows < 1
@@ -117,8 +119,8 @@ class Chunks(Sequence[Any]):
                 )
         itemsize = 8 if is_frame else X.dtype.itemsize
         size = int(n_rows or 0) or max(CHUNK_BYTES // max(X.shape[1] * itemsize, 1), 1)
-        begins = range(0, X.shape[0], size)
-        return cls([RowsReader(X, y, weight, begin, begin + size) for begin in begins])
+        starts = range(0, X.shape[0], size)
+        return cls([RowsReader(X, y, weight, start, start + size) for start in starts])
 
     @classmethod
     def from_parquet(
@@ -130,35 +132,36 @@ class Chunks(Sequence[Any]):
         categories: Mapping[str, Sequence[Any]] | None = None,
         sample_weight: str | None = None,
     ) -> "Chunks":
-        """Files of Parquet, one row group at a time.
+        """Read Parquet files, one row group at a time.
 
         Parameters
         ----------
-        paths : str, path, or sequence of them
-            In this order. A str may be a pattern, such as ``"big/*.parquet"``; its files are sorted.
+        paths : str, path, or sequence of str and paths
+            Files, in this order. A str may be a pattern, such as ``"big/*.parquet"``, whose files are
+            sorted.
         target : str
-            The column of the labels.
+            Column of the labels.
         columns : sequence of str, optional
-            The columns of X; None: all others.
+            Columns of X; None: all other columns.
         categories : mapping of str to sequence, optional
-            The columns of categories, each with all its values: for each of them a column of 0 and 1, in
-            this order, named ``column=value``. Values are compared as numbers or booleans if they are
-            any (1, 1.0), else as text without blanks around it; a missing value is "". All other columns
-            must be finite numbers or booleans.
+            Columns of categories, each with a list of all its values. Each value becomes a column of 0
+            and 1, in this order, named ``column=value``. Numbers and booleans are compared by value (1
+            and 1.0 are equal), other values as text without surrounding blanks; a missing value is "".
+            All other columns must hold finite numbers or booleans.
         sample_weight : str, optional
-            The column of weights.
+            Column of the weights.
 
         Returns
         -------
         Chunks
-            Of data frames, so that models know the names of columns.
+            Chunks of data frames, so that models know the names of the columns.
 
         Raises
         ------
         ImportError
             Without pyarrow and pandas: ``pip install 'scikit-margins[parquet]'``.
         ValueError
-            If there is no file, or not the columns; when a row group is read, if a value is not allowed.
+            If a file or a column is missing; when a row group is read, if a value is not allowed.
         """
         from margins.data.chunk_tables import parquet_parts
 
@@ -175,13 +178,13 @@ class Chunks(Sequence[Any]):
         categories: Mapping[str, Sequence[Any]] | None = None,
         sample_weight: str | None = None,
     ) -> "Chunks":
-        """Files of CSV with a header, not compressed, about 32 megabytes of lines at a time.
+        """Read uncompressed CSV files with a header, about 32 megabytes of lines at a time.
 
         Parameters
         ----------
         paths, target, columns, categories, sample_weight
-            As for `from_parquet`. Labels are whole numbers, booleans or text, as all of the first 32
-            megabytes are: those are read at once, and others are an error with its place.
+            As in `from_parquet`. The first 32 megabytes, which are read at once, decide whether labels
+            are whole numbers, booleans or text. A label of another kind raises an error with its place.
 
         Returns
         -------
@@ -192,7 +195,7 @@ class Chunks(Sequence[Any]):
         ImportError
             Without pandas: ``pip install 'scikit-margins[frame]'``.
         ValueError
-            As for `from_parquet`.
+            As in `from_parquet`.
         """
         from margins.data.chunk_tables import csv_parts
 
@@ -203,45 +206,45 @@ class Chunks(Sequence[Any]):
     def from_svmlight(
         cls, paths: Any, *, n_features: int | None = None, zero_based: bool = False
     ) -> "Chunks":
-        """Files in the format of svmlight, not compressed, about 32 megabytes of lines at a time.
+        """Read uncompressed files in svmlight's format, about 32 megabytes of lines at a time.
 
         Parameters
         ----------
         paths
-            As for `from_parquet`.
+            As in `from_parquet`.
         n_features : int, optional
-            None: the largest index of all files, which are read for it.
+            Number of features. None: the largest index, for which all files are read once.
         zero_based : bool
-            True: indices begin at 0, else at 1.
+            True: indices start at 0, otherwise at 1.
 
         Returns
         -------
         Chunks
-            Of CSR matrices.
+            Chunks of CSR matrices.
 
         Raises
         ------
         ValueError
-            If there is no file, or an argument is not allowed; when lines are read, if one is malformed,
-            with its place.
+            If a file is missing or an argument is not allowed; when lines are read, if a line is
+            malformed (the error states the place).
 
         Warns
         -----
         UserWarning
-            If a file has ``qid:``, ``sid:`` or ``cost:``, which are skipped; once for each file.
+            Once for each file with ``qid:``, ``sid:`` or ``cost:``, which are skipped.
         """
         from margins.data.chunk_svmlight import svmlight_parts
 
         return cls(svmlight_parts(files_of(paths, "Chunks.from_svmlight"), n_features, zero_based))
 
     def map(self, transform: Callable[[Any], Any]) -> "Chunks":
-        """The same samples, each X transformed whenever it is read.
+        """Return the same samples, with each X transformed when it is read.
 
         Parameters
         ----------
         transform : callable
-            ``transform(X)`` returns as many rows, such as the `transform` of a scaler fitted by its
-            `partial_fit`.
+            ``transform(X)`` returns the same number of rows: for example, the `transform` of a scaler
+            that was fitted by `partial_fit`.
 
         Returns
         -------
@@ -271,8 +274,8 @@ class Chunks(Sequence[Any]):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
-            "Chunks are no array: their samples are not in memory together. Fit a transformer by its "
-            "partial_fit, chunk by chunk, and give chunks.map(transformer.transform)."
+            "Chunks cannot become an array: their samples are never all in memory at once. Fit a "
+            "transformer by its partial_fit, chunk by chunk, and pass chunks.map(transformer.transform)."
         )
 
     def __len__(self) -> int:
@@ -283,14 +286,14 @@ class Chunks(Sequence[Any]):
         return part() if callable(part) else part
 
     def release(self, index: int) -> None:
-        """Free the memory of a chunk that has been read, if it is part of a memory map."""
+        """Free the memory of a chunk that has been read if it is part of a memory map."""
         part = self.parts[index]
         if isinstance(part, RowsReader | Transformed):
             part.release()
 
 
 class Transformed:
-    """Reads a chunk and transforms its X.
+    """Reader of a chunk that transforms its X.
 
     Parameters
     ----------
@@ -312,14 +315,14 @@ class Transformed:
 
 
 class RowsReader:
-    """Reads consecutive rows of arrays.
+    """Reader of consecutive rows of arrays.
 
     Parameters
     ----------
     X, y, weight : arrays
         `weight` may be None.
     begin, end : int
-        Which rows.
+        Range of rows.
     """
 
     def __init__(self, X, y, weight, begin, end):
@@ -335,21 +338,22 @@ class RowsReader:
         X, rows = self._X, self._rows
         if not isinstance(X, np.memmap) or not hasattr(mmap, "MADV_DONTNEED"):
             return
-        if X.mode not in ("r", "r+", "w+"):  # copies on write exist in memory alone
+        if X.mode not in ("r", "r+", "w+"):  # copies on write exist only in memory
             return
         part = X[rows]
         if not part.flags.c_contiguous:
             X._mmap.madvise(mmap.MADV_DONTNEED)
             return
-        begin = part.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data
-        first = begin // mmap.PAGESIZE * mmap.PAGESIZE
-        X._mmap.madvise(mmap.MADV_DONTNEED, first, begin + part.nbytes - first)
+        offset = part.ctypes.data - np.frombuffer(X._mmap, np.uint8).ctypes.data
+        first = offset // mmap.PAGESIZE * mmap.PAGESIZE
+        X._mmap.madvise(mmap.MADV_DONTNEED, first, offset + part.nbytes - first)
 
 
 def read_chunk(chunks, index, name):
-    """Read a chunk for a method called `name`: (X, y, weight), of which the last may be None.
+    """Return (X, y, weight) of a chunk, for a method called `name`; the weight may be None.
 
-    ValueError if it is no tuple of them; errors of the function that reads it get a note that names it.
+    Raise a ValueError if the chunk is not a tuple of 2 or 3 items. Errors of the function that reads it
+    get a note that names the chunk.
     """
     try:
         chunk = chunks[index]
@@ -365,28 +369,28 @@ def read_chunk(chunks, index, name):
 
 
 def is_dask(X):
-    """True if X is an array or data frame of dask, which is not imported."""
+    """Return whether X is a dask array or data frame, without importing dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def is_in_parts(X):
-    """True if X is one of the kinds of samples that are never in memory as a whole."""
+    """Return whether X is of a type whose samples are never all in memory at once."""
     return isinstance(X, Chunks) or is_dask(X)
 
 
 def check_in_memory(X, name):
-    """Raise ValueError if X is in parts, where a method needs all samples in memory.
+    """Raise a ValueError if X is in parts, for a method that needs all samples in memory.
 
     Parameters
     ----------
     X : object
     name : str
-        What the error calls it, such as "X of Perceptron".
+        Name of X in the error, such as "X of Perceptron".
     """
     if is_in_parts(X):
         kind = "Chunks" if isinstance(X, Chunks) else f"a {type(X).__name__} of dask"
         raise ValueError(
-            f"{name} must be in memory here. Got {kind}. Allowed: fit of margins.MarginClassifier "
-            "and of most linear algorithms of rules, partial_fit of the algorithms that have one, "
-            "chunk by chunk, or an array, such as X.compute() of dask."
+            f"{name} must be in memory here. Got {kind}. Use fit of margins.MarginClassifier or of "
+            "most linear rule-based algorithms, use partial_fit for one chunk at a time, or pass an "
+            "array, such as X.compute() of dask."
         )

@@ -1,4 +1,4 @@
-"""CSV read by pandas; the csv module finds the place of what is malformed."""
+"""Reads CSV by pandas, and finds the place of malformed records by the csv module."""
 
 import csv
 import io
@@ -10,36 +10,36 @@ import numpy as np
 from margins.data.malformed import MalformedFile
 from margins.data.table_values import MISSING
 
-# A field of a record. A quote within one that does not begin with a quote is a character like another.
+# A field of a record. In a field that does not start with a quote, quotes are ordinary characters.
 FIELD = re.compile(r'(?:"[^"]*(?:""[^"]*)*(?:"|\Z))?[^,\r\n]*')
 
 
 def read_csv(contents, path, texts, columns=None):
-    """A table: pandas.DataFrame.
+    """Read a table (pandas.DataFrame).
 
     Parameters
     ----------
     contents : bytes
     path : str
-        The name of the file in errors.
+        Name of the file, for errors.
     texts : set of str
-        The columns that are read as text, as it is written.
+        Columns to read as text, as written.
     columns : list of str, optional
-        The columns to read; None: all. Only then every row that is too long is found.
+        Columns to read; None: all, which is the only way to detect every row that is too long.
 
     Raises
     ------
     MalformedFile
-        If the file is not text, or names or rows are not as they should be.
+        If the file is not text, or if its names or rows are malformed.
     ValueError
-        If pandas reads no table, for another reason.
+        If pandas cannot read a table, for another reason.
     """
     import pandas
 
     check_encoding(contents, path)
     names = check_header(contents, path)
     first = [len(fields) for _, _, fields in itertools.islice(records_of(contents, path), 2)]
-    if len(set(first)) > 1:  # from a first row that is too long, pandas would take names of rows
+    if len(set(first)) > 1:  # pandas would take the row names from a first row that is too long
         check_lengths(contents, path)
     options = {"encoding": "utf-8-sig", "keep_default_na": False}
     try:
@@ -48,25 +48,25 @@ def read_csv(contents, path, texts, columns=None):
             usecols=columns,
             dtype=dict.fromkeys(texts, str),
             na_values={name: MISSING for name in names if name not in texts},
-            low_memory=False,  # else the type of a column depends on where its texts are
+            low_memory=False,  # otherwise the type of a column depends on the rows of its texts
             **options,
         )
-        # Of whole numbers beyond 64 bits pandas makes integers, and takes 1_0 for 10.
+        # Read these as text: pandas makes integers of whole numbers beyond 64 bits, and reads 1_0 as 10.
         changed = [name for name in table if name not in texts and table[name].dtype == np.dtype("O")]
         if changed:
             table[changed] = pandas.read_csv(io.BytesIO(contents), usecols=changed, dtype=str, **options)
     except ValueError as error:
         check_lengths(contents, path)
-        raise ValueError(f"is no CSV file: {error}") from error
+        raise ValueError(f"is not a valid CSV file: {error}") from error
     if any((table[name] == "").any() for name in texts if name in table):
-        check_lengths(contents, path)  # of a row that is too short, pandas makes empty texts
+        check_lengths(contents, path)  # pandas turns the missing fields of a short row into empty texts
     return table
 
 
 def check_encoding(contents, path):
-    """Raise MalformedFile where a file is not text."""
+    """Raise a MalformedFile at the first place where a file is not text."""
     position = contents.find(b"\0")
-    if position < 0 and contents.isascii():  # in a tenth of the time of the decoder
+    if position < 0 and contents.isascii():  # takes a tenth of the decoder's time
         return
     try:
         contents[: None if position < 0 else position].decode("utf-8-sig")
@@ -82,47 +82,47 @@ def check_encoding(contents, path):
 
 
 def records_of(contents, path):
-    """(line of its beginning, raw text, fields) of every record that is not blank."""
+    """Yield (first line number, raw text, fields) of every record that is not blank."""
     lines = io.TextIOWrapper(io.BytesIO(contents), encoding="utf-8-sig", newline="")
-    kept = []
+    record_lines = []
 
-    def keeping():
+    def recorded_lines():
         for line in lines:
-            kept.append(line)
+            record_lines.append(line)
             yield line
 
-    line = 1
+    number = 1
     try:
-        for fields in csv.reader(keeping()):
-            text = "".join(kept)
-            if text.strip(" \t\r\n"):  # pandas skips blanks alone, too
-                yield line, text, fields
-            line += len(kept)
-            kept.clear()
+        for fields in csv.reader(recorded_lines()):
+            text = "".join(record_lines)
+            if text.strip(" \t\r\n"):  # pandas, too, skips records of blanks
+                yield number, text, fields
+            number += len(record_lines)
+            record_lines.clear()
     except csv.Error as error:  # such as a quote that is not closed
-        raise MalformedFile(path, line, 1, f"is no row of CSV: {error}.") from error
+        raise MalformedFile(path, number, 1, f"is not a valid row of CSV: {error}.") from error
 
 
 def names_of(header):
-    """The names of columns, as pandas makes them of a header: list of str."""
+    """Return the column names that pandas makes from a header (list of str)."""
     return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
 
 
 def place_of(line, text, field):
-    """Line and column of a field of a record; of one that it does not have, those of its end."""
-    begin = 0
+    """Return the line and column of a field of a record, or of its end if it has no such field."""
+    start = 0
     for _ in range(field):
-        end = FIELD.match(text, begin).end()
+        end = FIELD.match(text, start).end()
         if not text.startswith(",", end):
-            begin = len(text.rstrip("\r\n"))
+            start = len(text.rstrip("\r\n"))
             break
-        begin = end + 1
-    before = text[:begin]
+        start = end + 1
+    before = text[:start]
     return line + before.count("\n"), len(before) - before.rfind("\n")
 
 
 def check_header(contents, path):
-    """The names of columns: list of str. MalformedFile if two columns have one name."""
+    """Return the column names (list of str); raise a MalformedFile if two columns have the same name."""
     line, text, header = next(records_of(contents, path), (1, "", []))
     names = names_of(header)
     for position, name in enumerate(names):
@@ -130,14 +130,14 @@ def check_header(contents, path):
             raise MalformedFile(
                 path,
                 *place_of(line, text, position),
-                f"every column must have a name of its own. Got {name!r} for columns "
+                f"every column must have a different name. Got {name!r} for columns "
                 f"{names.index(name) + 1} and {position + 1}.",
             )
     return names
 
 
 def check_lengths(contents, path):
-    """Raise MalformedFile at the first record that is not as long as the header."""
+    """Raise a MalformedFile at the first record with another number of fields than the header."""
     n_fields = None
     for line, text, fields in records_of(contents, path):
         if n_fields is None:
@@ -145,12 +145,12 @@ def check_lengths(contents, path):
         elif len(fields) != n_fields:
             place = place_of(line, text, min(n_fields, len(fields)))
             raise MalformedFile(
-                path, *place, f"a row must have {n_fields} fields, as the header. Got {len(fields)}."
+                path, *place, f"a row must have {n_fields} fields, like the header. Got {len(fields)}."
             )
 
 
 def malformed_field(contents, path, error):
-    """The error of the first field that a WrongValue says is wrong: MalformedFile."""
+    """Return the MalformedFile for the first field that a WrongValue rejects."""
     header, *records = records_of(contents, path)
     index = names_of(header[2]).index(error.column)
     wrong = (record for record in records if error.is_wrong(record[2][index]))

@@ -1,52 +1,52 @@
-"""Files of samples: which are meant, and parts of text that end where lines do."""
+"""Files of samples: their paths, and their division into parts that end with a line."""
 
 import glob
 import os
 import re
 from collections.abc import Iterable
 
-# Bytes of a text file that are read at a time.
+# Size of a part of a text file, in bytes.
 TEXT_BYTES = 1 << 25
-# What is within quotes, of which two stand for one, and the closing quote, if there is one.
+# Quoted text, in which two quotes stand for one, and the closing quote if there is one.
 CLOSING = re.compile(rb'[^"]*(?:""[^"]*)*"?')
-QUOTED = re.compile(rb'"(?:(?<=[,\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)')  # begins with a byte to search
+QUOTED = re.compile(rb'"(?:(?<=[,\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)')  # a literal first byte is fast
 
 
 def files_of(paths, name):
-    """The files that `paths` stands for: list of str."""
+    """Return the files that `paths` refers to (list of str)."""
     if isinstance(paths, str | os.PathLike):
         text = os.fspath(paths)
-        found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
+        files = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
     elif not isinstance(paths, Iterable):
         raise ValueError(f"paths of {name} must be a path, a pattern, or a list. Got {paths!r}.")
     else:
-        found = [os.fspath(path) for path in paths]
-    missing = [path for path in found if not os.path.isfile(path)]
-    if missing or not found:
+        files = [os.fspath(path) for path in paths]
+    missing = [path for path in files if not os.path.isfile(path)]
+    if missing or not files:
         got = repr(missing[0]) if missing else f"no file for {paths!r}"
         raise ValueError(f"paths of {name} must be files. Got {got}.")
-    return found
+    return files
 
 
 def check_not_empty(parts, paths, name):
-    """Raise ValueError if files have no part; `name` is the function's."""
+    """Raise a ValueError if files have no parts; `name` is the name of the function."""
     if not parts:
         raise ValueError(f"{', '.join(paths)}: {name} needs at least one sample. Got none.")
 
 
 def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
-    """Divide a file after the ends of lines: yields (begin, end), of about `n_bytes`.
+    """Divide a file at line ends, and yield (begin, end) of parts of about `n_bytes`.
 
     Parameters
     ----------
     path : str
     n_bytes : int
-        A part has at least as many, but the last one.
+        Minimum size of a part, except the last.
     begin : int
-        Where the first line begins.
+        Position of the first line.
     has_quotes : bool
-        True: the lines are CSV, in which a line does not end within quotes. Only a quote where a field
-        begins opens it: others, as in ``5" pipe``, are characters like any other, for pandas too.
+        True: the lines are CSV, in which no line ends within quotes. As in pandas, only a quote at the
+        start of a field opens quoted text; others, as in ``5" pipe``, are ordinary characters.
     """
     size = os.path.getsize(path)
     with open(path, "rb") as file:
@@ -66,7 +66,7 @@ def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
 
 
 def _ends_within_quotes(text, is_open=False):
-    """True if whole lines of CSV end within quotes; `is_open` says whether they begin within some."""
+    """Return whether lines of CSV end within quotes; `is_open`: they start within quotes."""
     position = 0
     if is_open:
         position = CLOSING.match(text).end()
@@ -76,14 +76,14 @@ def _ends_within_quotes(text, is_open=False):
 
 
 def bytes_of(path, begin, end):
-    """A part of a file: bytes."""
+    """Return the contents of a file from `begin` to `end` (bytes)."""
     with open(path, "rb") as file:
         file.seek(begin)
         return file.read(end - begin)
 
 
 def n_lines_before(path, position):
-    """The number of line ends before a position in a file: int."""
+    """Return the number of line ends before a position in a file (int)."""
     with open(path, "rb") as file:
         n_lines = 0
         while (left := position - file.tell()) > 0:

@@ -9,27 +9,28 @@ from margins.data.table_values import BLANKS, BOOLEANS, WHOLE, number_of, text_o
 INT64 = np.iinfo(np.int64)
 NO_FRACTION = "must be a whole number or text, which names a class; it may not have a fraction"
 EXACT = "must be a whole number below 2**53 in size, or text, which names a class"
-# Characters that would end a line of predictions, or that no text has.
+# Characters that would end a line of predictions, or that do not occur in text.
 CONTROLS = frozenset(map(chr, [*range(32), *range(127, 160), 0x2028, 0x2029]))
 
 
 def check_present(labels, missing=frozenset(("",))):
-    """Raise WrongValue if a label is missing, which texts of CSV, `missing`, may say.
+    """Raise a WrongValue if a label is missing.
 
     Parameters
     ----------
     labels : Distinct
     missing : set of str
+        Texts that stand for a missing label in CSV.
     """
     if labels.kind not in "biuf" or labels.column.isna().any():
         _check(labels, "must not be missing", lambda label: text_of(label) in missing)
 
 
 def kind_of(labels):
-    """What labels are, a Distinct without missing values: "whole", "boolean" or "text".
+    """Return the kind of labels, a Distinct without missing values: "whole", "boolean" or "text".
 
-    Text that is all whole numbers is "whole", and all true or false "boolean". WrongValue if all labels
-    are numbers, but some have a fraction.
+    Texts that are all whole numbers are "whole"; texts that are all true or false are "boolean". Raise a
+    WrongValue if all labels are numbers, but some have a fraction.
     """
     if labels.kind in "biuf":
         return "boolean" if labels.kind == "b" else "whole"
@@ -45,18 +46,18 @@ def kind_of(labels):
 
 
 def labels_to_train(labels):
-    """Labels as a model will give them back: ndarray of integers, bool or str, shape (m,).
+    """Return labels as a model will predict them (ndarray of integers, bool or str, shape (m,)).
 
     Parameters
     ----------
     labels : Distinct
-        Without missing values. Text that is all whole numbers becomes int64; other text stays as it is
-        written, except that equal labels that are written differently, as 1 and 1.0, become one.
+        Labels without missing values. Texts that are all whole numbers become int64. Other texts stay as
+        written, except that equal labels in different spellings, such as 1 and 1.0, become one label.
 
     Raises
     ------
     WrongValue
-        If labels are numbers with a fraction, or text that is not printed in a line.
+        If labels are numbers with a fraction, or text that does not fit on one line.
     """
     kind = kind_of(labels)
     if labels.kind in "biuf":
@@ -66,27 +67,27 @@ def labels_to_train(labels):
     spellings = {}
     for value in labels.values:
         spellings.setdefault(text_of(value), set()).add(_as_written(value))
-    named = {text: min(ways) if len(ways) == 1 else text for text, ways in spellings.items()}
-    named_labels = labels.mapped(lambda label: named[text_of(label)])
-    return named_labels.astype(np.int64 if all(map(_is_int64, named.values())) else str)
+    names = {text: min(ways) if len(ways) == 1 else text for text, ways in spellings.items()}
+    named_labels = labels.mapped(lambda label: names[text_of(label)])
+    return named_labels.astype(np.int64 if all(map(_is_int64, names.values())) else str)
 
 
 def labels_of(labels, kind, reason=""):
-    """Labels of a kind: ndarray of integers, bool or str, shape (m,).
+    """Return labels of a kind (ndarray of integers, bool or str, shape (m,)).
 
     Parameters
     ----------
     labels : Distinct
-        Without missing values.
+        Labels without missing values.
     kind : str
-        As `kind_of` returns it.
+        A result of `kind_of`.
     reason : str, optional
-        What errors add to the kind, such as ", as the model's".
+        Reason for the kind in errors, such as ", as in the model".
 
     Raises
     ------
     WrongValue
-        If a label is not of the kind.
+        If a label is of another kind.
     """
     if kind == "boolean":
         return _boolean(labels, reason)
@@ -102,49 +103,49 @@ def labels_of(labels, kind, reason=""):
 
 
 def labels_like(labels, classes):
-    """Labels that are compared with those of a model: ndarray, shape (m,), of the kind of its classes.
+    """Return labels to compare with the classes of a model (ndarray, shape (m,), of the same kind).
 
     Parameters
     ----------
     labels : Distinct
-        Without missing values.
+        Labels without missing values.
     classes : ndarray
-        Those of the model. A label that is equal to one of them, however it is written, becomes it.
+        Classes of the model. A label equal to a class, in any spelling, becomes this class.
 
     Raises
     ------
     WrongValue
         If the classes are numbers or booleans, and a label is not.
     """
-    reason = ", as the model's"
+    reason = ", as in the model"
     if classes.dtype.kind == "b":
         return _boolean(labels, reason)
     if classes.dtype.kind not in "iuf":
-        known = {text_of(label): label for label in classes.tolist()}
-        return labels.mapped(lambda label: known.get(text_of(label), text_of(label)), str)
+        class_of = {text_of(label): label for label in classes.tolist()}
+        return labels.mapped(lambda label: class_of.get(text_of(label), text_of(label)), str)
     if labels.kind in "biuf":
         return labels.column.to_numpy()
     return _converted(labels, f"must be a number{reason}", _is_number, _number, None)
 
 
 def labels_among(labels, classes):
-    """Labels, each of them one of the classes, however it is written: ndarray like them, shape (m,).
+    """Return labels as classes, for labels that are classes in any spelling (ndarray, shape (m,)).
 
     Parameters
     ----------
     labels : Distinct
-        Without missing values.
+        Labels without missing values.
     classes : ndarray
-        As `labels_to_train` makes them of all labels.
+        Classes that `labels_to_train` makes from all labels.
 
     Raises
     ------
     WrongValue
-        If a label is none of them.
+        If a label is not a class.
     """
-    known = {text_of(label): label for label in classes.tolist()}
-    allowed = "must be one that was read before"
-    return _converted(labels, allowed, known.__contains__, known.__getitem__, classes.dtype)
+    class_of = {text_of(label): label for label in classes.tolist()}
+    allowed = "must be a label that was read before"
+    return _converted(labels, allowed, class_of.__contains__, class_of.__getitem__, classes.dtype)
 
 
 def _boolean(labels, reason):
@@ -152,9 +153,9 @@ def _boolean(labels, reason):
     return _converted(labels, allowed, lambda text: text.lower() in BOOLEANS, "True".__eq__, bool)
 
 
-def _converted(labels, allowed, is_right, convert, dtype):
-    """Labels by their texts: ndarray of the dtype; WrongValue if one is not right."""
-    _check(labels, allowed, lambda label: not is_right(text_of(label)))
+def _converted(labels, allowed, is_valid, convert, dtype):
+    """Return labels converted from their texts; raise a WrongValue if a text is not valid."""
+    _check(labels, allowed, lambda label: not is_valid(text_of(label)))
     return labels.mapped(lambda label: convert(text_of(label)), dtype)
 
 

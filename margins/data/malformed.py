@@ -2,13 +2,13 @@
 
 
 class MalformedFile(ValueError):
-    """A file that is not in the format expected, with the place of what is wrong.
+    """Error of a file that is not in the expected format, with the place of the fault.
 
     Parameters
     ----------
     path : str
     line, column : int
-        From 1.
+        Position of the fault, counted from 1.
     problem : str
     """
 
@@ -17,5 +17,5 @@ class MalformedFile(ValueError):
         self.path, self.line, self.column, self.problem = path, line, column, problem
 
     def moved(self, n_lines):
-        """The same error, that many lines further down: MalformedFile."""
+        """Return the same error, `n_lines` further down in the file (MalformedFile)."""
         return MalformedFile(self.path, self.line + n_lines, self.column, self.problem)

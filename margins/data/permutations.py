@@ -3,10 +3,10 @@
 With data larger than the cache, a pass in random order waits for memory at every sample, although rows
 are prefetched. File order, on the other hand, converges slowly, since neighbours in a file are similar.
 
-So large data can be permuted in blocks: chunks of consecutive rows are permuted, and a block, many
-chunks from all parts of the data that together fit into the cache, is processed in random order. A chunk
-is longer than one memory access; its rows are similar, but many others are processed between two of
-them. Active sets inherit the order.
+So large data can be permuted in blocks. Chunks of consecutive rows are permuted. A block consists of
+many chunks from all parts of the data that fit into the cache together, and is processed in random
+order. A chunk is longer than one memory access. Its rows are similar, but many other rows are processed
+between two of them. Active sets inherit the order.
 """
 
 import functools
@@ -25,7 +25,7 @@ END_OF_SEEDS = 2**31 - 1
 
 
 class Orders:
-    """The orders in which a run processes its samples.
+    """Orders in which a run processes its samples.
 
     Parameters
     ----------
@@ -33,47 +33,46 @@ class Orders:
         Number of samples.
     seed : int
     proven : bool
-        True: a proof ends the run, so orders affect only its speed: they may be in blocks, and by a
-        faster permutation than NumPy's.
+        True: the run ends with a proof, so orders affect only its speed. They may then be in blocks, and
+        made by a faster permutation than NumPy's.
     shuffle : {"epochs", "once", "never", "draws"}
-        When the order is permuted; "draws": an epoch consists of as many draws with replacement as there
-        are samples.
+        When the order is permuted; "draws": an epoch draws n samples with replacement.
     n_held_out : int
-        The number of samples, the first of the first order, that are never processed.
+        Number of samples, from the start of the first order, that are never processed.
     rows_per_chunk : int
-        The number of rows in a chunk of a block; 1: permute without blocks.
+        Number of rows in a chunk of a block; 1: permute without blocks.
     """
 
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
-        self._n, self._proven, self._seed = n, proven, seed
-        self._is_first, self._made_order, self._made_generator = True, None, None
+        self._n, self._ends_with_proof, self._seed = n, proven, seed
+        self._is_first, self._cached_order, self._cached_generator = True, None, None
         self.rows_per_chunk = rows_per_chunk
 
-    # Made on demand: Newton steps, say, need none. `functools.cached_property` has one lock for all
-    # objects, which may be locked after a fork.
+    # Both are made on demand, because Newton steps need neither. `functools.cached_property` would use
+    # one lock for all objects, which may be locked after a fork.
     @property
     def _generator(self):
-        if self._made_generator is None:
-            self._made_generator = generator_of(self._seed)
-        return self._made_generator
+        if self._cached_generator is None:
+            self._cached_generator = generator_of(self._seed)
+        return self._cached_generator
 
     @property
     def _order(self):
-        if self._made_order is None:
-            self._made_order = np.arange(self._n, dtype=np.int32)
-        return self._made_order
+        if self._cached_order is None:
+            self._cached_order = np.arange(self._n, dtype=np.int32)
+        return self._cached_order
 
     @property
     def held_out(self):
-        """The samples that are never processed: ndarray of int32, shape (n_held_out,)."""
+        """The samples that are never processed (ndarray of int32, shape (n_held_out,))."""
         return self._order[: self.n_held_out]
 
     def next(self, size=None):
-        """The order of the next full epoch, or of an epoch of `size` samples: ndarray of int32."""
+        """Return the order of the next epoch, full or of `size` samples (ndarray of int32)."""
         if self.shuffle == "draws":
             return self._generator.integers(self._n, size=self._n, dtype=np.int32)
-        if self._proven and self.shuffle == "epochs" and self.n_held_out == 0:
+        if self._ends_with_proof and self.shuffle == "epochs" and self.n_held_out == 0:
             if self.rows_per_chunk > 1:
                 return in_blocks(self._generator, self._n, self.rows_per_chunk, size)
             if size is not None and size < self._n:
@@ -88,29 +87,29 @@ class Orders:
         self._is_first = False
         return order
 
-    def of(self, some):
-        """A random order of some ascending indices, for runs that end with a proof: ndarray of int32."""
+    def of(self, samples):
+        """Return ascending indices in random order, for runs that end with a proof (int32)."""
         if self.rows_per_chunk > 1:
-            return some[in_blocks(self._generator, len(some), self.rows_per_chunk)]
-        order = some.copy()
+            return samples[in_blocks(self._generator, len(samples), self.rows_per_chunk)]
+        order = samples.copy()
         mix(self._generator, order)
         return order
 
     def sample(self, size):
-        """At most `size` samples, spread over the data: ndarray of int32, ascending."""
-        is_chosen = np.zeros(self._n, dtype=bool)  # np.unique takes many times as long
-        is_chosen[spread(self._generator, self._n, size)] = True
-        return np.flatnonzero(is_chosen).astype(np.int32)
+        """Return at most `size` samples, spread over the data (ndarray of int32, ascending)."""
+        is_sampled = np.zeros(self._n, dtype=bool)  # np.unique takes many times as long
+        is_sampled[spread(self._generator, self._n, size)] = True
+        return np.flatnonzero(is_sampled).astype(np.int32)
 
 
 class _Seed(ISeedSequence):
-    """The seed sequence of an integer, with the words of a bit generator computed once."""
+    """Seed sequence of an integer that computes the words of a bit generator only once."""
 
     def __init__(self, seed):
         self._words = SeedSequence(seed).generate_state(4, np.uint64)
 
     def generate_state(self, n_words, dtype=np.uint32):
-        """The words of PCG64."""
+        """Return the words of PCG64."""
         return self._words
 
 
@@ -118,27 +117,27 @@ _seed = functools.lru_cache(_Seed)
 
 
 def generator_of(seed):
-    """``numpy.random.default_rng(seed)`` for an integer, with a cached seed sequence."""
+    """Return ``numpy.random.default_rng(seed)`` for an integer, with a cached seed sequence."""
     return np.random.Generator(np.random.PCG64(_seed(seed)))
 
 
 def shuffle(generator, order):
-    """``generator.shuffle(order)`` of int32, in place: NumPy is faster on elements of pointer size."""
+    """Shuffle an int32 order in place, like ``generator.shuffle``, but by faster intp elements."""
     wide = order.astype(np.intp)
     generator.shuffle(wide)
     order[:] = wide
 
 
 def mix(generator, order):
-    """Permute an order of int32 in place, faster than NumPy, for runs that end with a proof.
+    """Permute an int32 order in place, faster than NumPy, for runs that end with a proof.
 
-    Only one number is drawn from the generator.
+    It draws only one number from the generator.
     """
     permute(order, generator.bit_generator.random_raw())
 
 
 def spread(generator, n, size):
-    """A stratified subsample of n samples, in random order: ndarray of int32, shape (size,).
+    """Return a stratified subsample of n samples, in random order (ndarray of int32, shape (size,)).
 
     One sample is drawn from each of `size` <= n equal parts, so that every part of a sorted file is
     represented; adjacent parts may share a sample.
@@ -152,17 +151,17 @@ def spread(generator, n, size):
 
 
 def in_blocks(generator, n, rows_per_chunk, size=None):
-    """A random order in blocks, of all samples or of `size` <= n: ndarray of int32, shape (size,)."""
+    """Return a random order in blocks, of all n samples or of `size` of them (ndarray of int32)."""
     size = n if size is None else size
     chunks = np.arange(-(-n // rows_per_chunk), dtype=np.int32) * np.int32(rows_per_chunk)
     mix(generator, chunks)
-    # One chunk more than needed: the last one of the file may be shorter.
+    # Take one spare chunk: the last chunk of the file may be shorter.
     chunks = chunks[: size // rows_per_chunk + 2]
     order = (chunks[:, np.newaxis] + np.arange(rows_per_chunk, dtype=np.int32)).ravel()
     if n % rows_per_chunk:
         order = order[order < n]
     order = order[:size]
-    # One order for all blocks: drawing an order costs more than an epoch over it.
+    # Use one order for all blocks: drawing an order costs more than an epoch over it.
     block = PERMUTATION.block_samples
     n_full = size - size % block
     blocks = order[:n_full].reshape(-1, block)
@@ -172,12 +171,12 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
 
 
 def seeds_of(random_state, n_problems):
-    """A seed for each binary problem, drawn in advance, so that results do not depend on threads.
+    """Return a seed for each binary problem, drawn in advance, so that results do not depend on threads.
 
     Parameters
     ----------
     random_state : int, numpy.random.RandomState or None
-        As scikit-learn's.
+        As in scikit-learn.
     n_problems : int
 
     Returns

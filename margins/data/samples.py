@@ -11,7 +11,7 @@ from margins.data.validation import check_unmasked
 
 
 class Samples(NamedTuple):
-    """The samples of positive weight, and what is known of all."""
+    """Samples of positive weight, with facts about all samples."""
 
     X: Any  # ndarray or CSR matrix, shape (m, d)
     codes: np.ndarray  # int, shape (m,): indices in `classes`
@@ -19,16 +19,16 @@ class Samples(NamedTuple):
     weight: Any  # float64, shape (m,), or 1.0
     kept: np.ndarray  # int, shape (m,): their indices among all samples
     n_samples: int  # number of all samples
-    n_features: int  # as given; of a precomputed kernel, X has fewer columns if samples are left out
+    n_features: int  # of the original X: a precomputed X loses columns if samples are left out
     feature_names: np.ndarray | None = None  # str, shape (n_features,), or None
     absent: tuple = ()  # int: the classes whose samples all have weight 0
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Weigh samples, ValidSamples, and remove those of weight 0: Samples.
+    """Weight validated samples (ValidSamples), and remove the samples of weight 0 (Samples).
 
-    The weights are as in `sample_weights`. With `pairwise` the columns of X are the samples too. With
-    `all_classes` these are all samples, of which at least two classes must have a positive weight.
+    See `sample_weights` for the weights. `pairwise`: the columns of X are samples, too. `all_classes`:
+    at least two classes must have samples of positive weight.
     """
     X, codes, classes = valid.X, valid.codes, valid.classes
     n_samples, n_features = X.shape
@@ -48,12 +48,12 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
 
 
 def absent_classes(name, codes, classes):
-    """The codes of classes without samples: tuple of int; ValueError if fewer than two have some."""
+    """Return the codes of classes without samples; raise a ValueError if fewer than two have samples."""
     return classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
 
 
 def classes_without(name, totals, classes):
-    """The same, given the number or the weight of the samples of each class, shape (n_classes,)."""
+    """Return the same from the number or the weight of the samples of each class."""
     present = np.flatnonzero(totals)
     if len(present) < 2:
         labels = classes[present].tolist()
@@ -65,20 +65,20 @@ def classes_without(name, totals, classes):
 
 
 def sample_weights(name, X, codes, classes, sample_weight, class_weight):
-    """Sample weights times class weights.
+    """Return sample weights times class weights.
 
     Parameters
     ----------
-    name : str or object with such a str
-        The method's, ``name (Classifier.fit)``, for errors.
+    name : object
+        ``str(name)`` names the method, as in ``name (Classifier.fit)``, for errors.
     X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
-        Index of every sample's class in `classes`.
+        Index of each sample's class in `classes`.
     classes : ndarray, shape (n_classes,)
     sample_weight : array-like of float, shape (m,), or None
     class_weight : mapping of labels to weights, "balanced" or None
-        Classes that a mapping leaves out weigh 1. "balanced" gives all classes the same total
-        weight, sample weights included.
+        Classes that the mapping omits have weight 1. "balanced" gives all classes the same total weight,
+        sample weights included.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
     Raises
     ------
     ValueError
-        If a weight is not in [0, inf), or a mapping names a class that y does not hold.
+        If a weight is not in [0, inf), or if a mapping names a class that is not in y.
     """
     if sample_weight is None and class_weight is None:
         return 1.0
@@ -100,9 +100,9 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
 
 
 def weights_given(name, m, sample_weight):
-    """The sample weights of m samples: ndarray of float64, shape (m,), a copy.
+    """Return a copy of the weights of m samples (ndarray of float64, shape (m,)).
 
-    Parameters and errors as of `sample_weights`.
+    Parameters and errors are the same as in `sample_weights`.
     """
     check_unmasked(sample_weight, f"sample_weight of {name}")
     if isinstance(sample_weight, str):
@@ -112,13 +112,13 @@ def weights_given(name, m, sample_weight):
         )
     if isinstance(sample_weight, Number):
         sample_weight = np.full(m, sample_weight)
-    # scikit-learn's _check_sample_weight refuses weights that are all 0, which a chunk may have.
+    # scikit-learn's _check_sample_weight rejects weights that are all 0, but a chunk may have them.
     weight = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
     )
     if weight.shape != (m,):
         raise ValueError(
-            f"sample_weight of {name} must be a number, or hold a number for each of the {m} samples. "
+            f"sample_weight of {name} must be a number, or have a number for each of the {m} samples. "
             f"Got shape {weight.shape}."
         )
     worst = int(np.argmin(weight))
@@ -130,12 +130,12 @@ def weights_given(name, m, sample_weight):
 
 
 def class_weights_of(name, classes, class_weight, totals):
-    """The weight of each class: ndarray of float64, shape (n_classes,); None if none is given.
+    """Return the weight of each class (ndarray of float64, shape (n_classes,), or None).
 
     Parameters
     ----------
     name, classes, class_weight
-        As for `sample_weights`.
+        As in `sample_weights`.
     totals : ndarray of float64, shape (n_classes,)
         The sum of the sample weights of each class.
     """
@@ -163,7 +163,7 @@ def _weights_by_label(name, classes, class_weight):
                 f"class_weight of {name} must be in [0, inf). Got {got} for class {label!r}."
             )
     unknown = [label for label in class_weight if label not in labels]
-    # A mapping that covers all classes of y may name more: y may be a part of the data.
+    # A mapping that covers all classes of y may name more classes: y may be part of the data.
     if unknown and not all(label in class_weight for label in labels):
         raise ValueError(f"class_weight of {name} must name classes of y, {labels}. Got {unknown[0]!r}.")
     return by_class

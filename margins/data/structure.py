@@ -1,7 +1,8 @@
-"""The structure of sparse matrices, checked before anything reads them.
+"""Checks the structure of sparse matrices before anything reads them.
 
-SciPy's routines and the kernels read and write at the indices that a matrix stores, without a check of
-their own. A matrix that is altered after its construction, or read from a damaged file, may store any.
+SciPy's routines and the compiled loops read and write at the indices that a matrix stores, without
+checking them. A matrix that was changed after its construction, or read from a damaged file, may store
+any indices.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 
 from margins.data._structure import first_decrease, first_outside, is_sorted, scan
 
-# Of each compressed format, what `indptr` counts and what `indices` holds.
+# For each compressed format, the units of `indptr` and of `indices`.
 COMPRESSED = {
     "csr": ("row", "column"),
     "csc": ("column", "row"),
@@ -17,32 +18,32 @@ COMPRESSED = {
 }
 # SciPy adds the offset of a diagonal to the number of rows, in int32.
 MAX_OFFSET = 2**30
-# The attribute of a matrix that `sealed` sets.
+# Attribute of a matrix that `sealed` sets.
 SEAL = "_margins_sealed"
 
 
 def checked(X, name):
-    """A sparse matrix whose structure is valid.
+    """Return a sparse matrix whose structure is valid.
 
     Parameters
     ----------
     X : sparse matrix or array
-        Of any format that SciPy has. What is converted from another one is to be checked again.
+        Any format of SciPy. After a conversion to another format, check the result again.
     name : str
-        What errors call it, such as "X of Perceptron".
+        Name of X in errors, such as "X of Perceptron".
 
     Returns
     -------
     sparse matrix or array
-        X itself, or, if its arrays are not contiguous, not aligned or in another byte order, one of the
-        same format over copies of them. The flags of CSR that say whether it is sorted and canonical are
-        those of its present arrays.
+        X itself or, if its arrays are not contiguous, not aligned or not in native byte order, a matrix
+        of the same format with copies of them. In CSR, the flags for sorted and canonical indices are
+        set for the present arrays.
 
     Raises
     ------
     ValueError
-        If an array is missing or too short, if `indptr` does not begin with 0 or decreases, or if an
-        index is not within the shape. It states the place.
+        If an array is missing or too short, if `indptr` does not start with 0 or decreases, or if an
+        index is outside the shape. The error states the place.
     """
     if is_sealed(X):
         return X
@@ -62,7 +63,7 @@ def checked(X, name):
 
 
 def checked_csr(X, name):
-    """A sparse matrix as CSR, checked before and after the conversion; otherwise as `checked`."""
+    """Return a sparse matrix as CSR, checked as by `checked` before and after the conversion."""
     X = checked(X, name)
     return X if X.format == "csr" else checked(X.tocsr(), name)
 
@@ -70,18 +71,18 @@ def checked_csr(X, name):
 def sealed(part, whole):
     """Record that the structure of a part of a checked matrix is valid.
 
-    Its index arrays become read-only, and `checked` then returns it at once, as long as it has them.
+    Its index arrays become read-only. While it has these arrays, `checked` returns it at once.
 
     Parameters
     ----------
     part : ndarray or sparse matrix
-        Rows or columns of `whole` to which nothing else refers.
+        Rows or columns of `whole` that nothing else refers to.
     whole : array-like or sparse matrix
 
     Returns
     -------
     object
-        The part. It stays as it is if it is not CSR or shares memory with the whole.
+        The part. It is not sealed if it is not CSR or shares memory with the whole.
     """
     if not sparse.issparse(part) or part.format != "csr":
         return part
@@ -94,7 +95,7 @@ def sealed(part, whole):
 
 
 def is_sealed(X):
-    """True if a matrix has the shape and the arrays with which it was sealed, still read-only."""
+    """Return whether a matrix still has its shape and arrays from `sealed`, read-only."""
     seal = getattr(X, SEAL, None)
     return (
         seal is not None
@@ -106,7 +107,7 @@ def is_sealed(X):
 
 def _checked_compressed(X, name):
     is_bsr = X.format == "bsr"
-    given = X.data, X.indices, X.indptr
+    original = X.data, X.indices, X.indptr
     data = _array(X.data, "data", name, n_dimensions=3 if is_bsr else 1)
     indices, indptr = (_indices(getattr(X, part), part, name) for part in ("indices", "indptr"))
     major, minor = COMPRESSED[X.format]
@@ -118,7 +119,7 @@ def _checked_compressed(X, name):
     if len(indptr) != n_major + 1:
         raise ValueError(f"{name} must have an indptr of {n_major + 1} numbers. Got {len(indptr)}.")
     if indptr[0] != 0:
-        raise ValueError(f"{name} must have an indptr that begins with 0. Got {indptr[0]}.")
+        raise ValueError(f"{name} must have an indptr that starts with 0. Got {indptr[0]}.")
     k = first_decrease(indptr)
     if k >= 0:
         raise ValueError(
@@ -129,7 +130,7 @@ def _checked_compressed(X, name):
         if len(array) < indptr[-1]:
             k = int(np.searchsorted(indptr[1:], len(array), side="right"))
             raise ValueError(
-                f"{name} must have at least {indptr[-1]} elements in {part}, where indptr ends. "
+                f"{name} must have at least {indptr[-1]} elements in {part}, the end of indptr. "
                 f"Got {len(array)}: {major} {k} is not complete."
             )
     if len(indices) != len(data):
@@ -143,9 +144,9 @@ def _checked_compressed(X, name):
             f"{name} must hold {minor}s in [0, {n_minor}). Got {minor} {indices[outside]} in {major} "
             f"{k}, element {outside} of indices."
         )
-    if data is not given[0] or indices is not given[1] or indptr is not given[2]:
+    if data is not original[0] or indices is not original[1] or indptr is not original[2]:
         X = _container(X)((data, indices, indptr), shape=X.shape)
-    if X.format == "csr":  # the flags may be those of earlier numbers in the same arrays
+    if X.format == "csr":  # the flags may describe earlier contents of the arrays
         if is_canonical or X.has_sorted_indices:
             X.has_sorted_indices = is_canonical or is_sorted(indptr, indices)
         X.has_canonical_format = is_canonical
@@ -154,35 +155,35 @@ def _checked_compressed(X, name):
 
 def _numbers_of_blocks(shape, block, name):
     if 0 in block or shape[0] % block[0] or shape[1] % block[1]:
-        raise ValueError(f"{name} must have blocks whose shape divides its own. Got blocks of {block}.")
+        raise ValueError(f"{name} must have blocks that divide its shape evenly. Got blocks of {block}.")
     return shape[0] // block[0], shape[1] // block[1]
 
 
 def _checked_coordinates(X, name):
-    given = getattr(X, "coords", None)
-    if given is None or X.ndim == 2:  # SciPy before 1.13 has no coords
-        given = X.row, X.col
-    names = ("row", "column") if len(given) == 2 else [f"index {axis}" for axis in range(len(given))]
+    original = getattr(X, "coords", None)
+    if original is None or X.ndim == 2:  # SciPy before 1.13 has no coords
+        original = X.row, X.col
+    axes = ("row", "column") if len(original) == 2 else [f"index {k}" for k in range(len(original))]
     data = _array(X.data, "data", name)
     coordinates = tuple(
-        _indices(array, f"{each} coordinates", name) for array, each in zip(given, names, strict=True)
+        _indices(array, f"{axis} coordinates", name) for array, axis in zip(original, axes, strict=True)
     )
     if len(coordinates) != len(X.shape):
         raise ValueError(f"{name} must have {len(X.shape)} coordinates. Got {len(coordinates)}.")
-    for array, each, size in zip(coordinates, names, X.shape, strict=True):
+    for array, axis, size in zip(coordinates, axes, X.shape, strict=True):
         if len(array) != len(data):
             raise ValueError(
-                f"{name} must have as many {each} coordinates as data, {len(data)}. Got {len(array)}."
+                f"{name} must have as many {axis} coordinates as data, {len(data)}. Got {len(array)}."
             )
         outside = first_outside(array, size)
         if outside >= 0:
             place = ", ".join(
-                f"{each} {array[outside]}" for each, array in zip(names, coordinates, strict=True)
+                f"{label} {values[outside]}" for label, values in zip(axes, coordinates, strict=True)
             )
             raise ValueError(
-                f"{name} must hold {each}s in [0, {size}). Got {place}, element {outside} of data."
+                f"{name} must hold {axis}s in [0, {size}). Got {place}, element {outside} of data."
             )
-    if data is X.data and all(one is other for one, other in zip(coordinates, given, strict=True)):
+    if data is X.data and all(one is other for one, other in zip(coordinates, original, strict=True)):
         return X
     return _container(X)((data, coordinates), shape=X.shape)
 
@@ -191,7 +192,9 @@ def _check_diagonals(X, name):
     data = _array(X.data, "data", name, n_dimensions=2)
     offsets = _indices(X.offsets, "offsets", name)
     if len(offsets) != len(data):
-        raise ValueError(f"{name} must have {len(data)} offsets, one a row of data. Got {len(offsets)}.")
+        raise ValueError(
+            f"{name} must have {len(data)} offsets, one for each row of data. Got {len(offsets)}."
+        )
     outside = np.flatnonzero((offsets < -MAX_OFFSET) | (offsets > MAX_OFFSET))
     if len(outside):
         raise ValueError(
@@ -226,7 +229,7 @@ def _check_keys(X, name):
 
 
 def _array(array, part, name, n_dimensions=1):
-    """An array that kernels can read: as it is, or a copy that is contiguous, aligned and native."""
+    """Return an array, or a contiguous, aligned and native copy of it that compiled loops can read."""
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} must have an array {part}. Got {type(array).__name__}.")
     if array.ndim != n_dimensions:
@@ -240,7 +243,7 @@ def _array(array, part, name, n_dimensions=1):
 
 
 def _indices(array, part, name):
-    """The same, of int32 or int64."""
+    """Return such an array of int32 or int64."""
     array = _array(array, part, name)
     if array.dtype == np.int32 or array.dtype == np.int64:
         return array

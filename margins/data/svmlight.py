@@ -1,7 +1,7 @@
-"""Read files in the format of svmlight, LIBSVM and LIBLINEAR, compressed or not.
+"""Reads text in the format of svmlight, LIBSVM and LIBLINEAR.
 
-scikit-learn's `load_svmlight_file` reads the same files; this reader states the line and the column of
-what is wrong with one, and imports NumPy only.
+scikit-learn's `load_svmlight_file` reads the same files. This reader states the line and the column of a
+fault, and imports only NumPy.
 """
 
 import re
@@ -14,13 +14,13 @@ from margins.data.malformed import MalformedFile
 
 LARGEST_INDEX = 2**31 - 2  # indices are int32
 
-# Numbers that files for ranking and for costs have next to features: svmlight's own options need them.
+# Numbers next to the features in files for ranking and for costs, used by some options of svmlight.
 EXTRA = rb"(?:qid|sid|cost):[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[ \t\r\n#]|\Z)"
 EXTRAS = re.compile(rb"([^\s#][ \t\r]+)(" + EXTRA + rb"(?:[ \t\r]+" + EXTRA + rb")*)")
 
-# What errors say is allowed where the fault is.
+# The rule that a fault violates, for errors.
 ALLOWED = {
-    "label": "a sample must begin with its label, a whole number",
+    "label": "a sample must start with its label, a whole number",
     "fraction": "a label must be a whole number, which names a class; it may not have a fraction",
     "large label": (
         "a label must be in [-2**63, 2**63) or, with a point or an exponent, in (-2**53, 2**53), "
@@ -37,14 +37,14 @@ ALLOWED = {
 
 
 class CsrArrays(NamedTuple):
-    """The arrays of a CSR matrix, and labels."""
+    """Arrays of a CSR matrix, and labels."""
 
     values: np.ndarray  # float64, shape (n_stored,)
-    columns: np.ndarray  # int32, shape (n_stored,): of each row, in ascending order
-    starts: np.ndarray  # int32 or, of more elements than that counts, int64, shape (m + 1,)
+    columns: np.ndarray  # int32, shape (n_stored,), ascending in each row
+    starts: np.ndarray  # int32, or int64 if int32 is too small, shape (m + 1,)
     shape: tuple[int, int]
     labels: np.ndarray  # int64, shape (m,)
-    skipped: tuple[str, ...] = ()  # what is next to features: of qid, sid and cost those in the text
+    skipped: tuple[str, ...] = ()  # the names among qid, sid and cost that were skipped
 
 
 def parsed(
@@ -56,12 +56,12 @@ def parsed(
     may_be_empty=False,
     option="zero_based=True",
 ):
-    """The samples in the text, bytes, of a file: CsrArrays.
+    """Return the samples in the text (bytes) of a file (CsrArrays).
 
-    Indices begin at 1, or with `zero_based` at 0, and are at most `largest`. ``qid:``, ``sid:`` and
-    ``cost:`` with a number are skipped. MalformedFile if something is not as the format says, or if
-    there is no sample, unless the text `may_be_empty`; `path` is the name of the file in errors, and
-    `option` says how `zero_based` is given.
+    Indices start at 1, or with `zero_based` at 0, and are at most `largest`. ``qid:``, ``sid:`` and
+    ``cost:`` with a number are skipped. Raise a MalformedFile at the first fault, or if there are no
+    samples unless the text `may_be_empty`. Errors name the file by `path`, and call `zero_based` by
+    `option`.
     """
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
     values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
@@ -83,13 +83,13 @@ def parsed(
 
 
 def note_of_skipped(path, names):
-    """The note that fields of a file are skipped: str."""
+    """Return the warning that fields of a file are skipped (str)."""
     fields = " and ".join(f"{name}:" for name in names)
-    return f"{path}: {fields} are skipped, as classifiers have no use for them."
+    return f"{path}: {fields} are skipped, because classifiers do not use them."
 
 
 def _without_extras(text):
-    """The text with blanks in place of what is skipped, so that positions stay, and its names."""
+    """Return the text with skipped fields blanked out, which keeps positions, and their names."""
     names = set()
 
     def blanks(match):
@@ -100,11 +100,11 @@ def _without_extras(text):
 
 
 def _malformed(text, path, fault, line, position, **limits):
-    """The error of the token at a position: MalformedFile."""
-    begin = text.rfind(b"\n", 0, position) + 1
-    column = len(text[begin:position].decode(errors="replace")) + 1
+    """Return the MalformedFile for the token at a position."""
+    line_start = text.rfind(b"\n", 0, position) + 1
+    column = len(text[line_start:position].decode(errors="replace")) + 1
     token = re.match(rb"[^ \t\r\n]{0,40}", text[position : position + 40])[0]
     if fault == "value" and (not token or token.startswith(b"#")):
-        fault, token = "no value", text[begin:position].split()[-1]
+        fault, token = "no value", text[line_start:position].split()[-1]
     got = token.decode(errors="replace")
     return MalformedFile(path, line, column, f"{ALLOWED[fault].format(**limits)}. Got {got!r}.")

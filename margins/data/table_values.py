@@ -1,4 +1,4 @@
-"""Values of tables: equal ones are read as equal, however CSV and Parquet write them."""
+"""Values of tables: equal values are read as equal, in any spelling of CSV and Parquet."""
 
 import functools
 import numbers
@@ -7,14 +7,14 @@ from decimal import Decimal
 
 import numpy as np
 
-# Fields of CSV that stand for a missing value, but of categories.
+# Fields of CSV that stand for a missing value, except in categories.
 MISSING = frozenset(
     ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
 )
-BLANKS = " \t"  # around a value
+BLANKS = " \t"  # stripped from both ends of a value
 BOOLEANS = {"true": True, "false": False}
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# A number that names a category or a class. "01" and "+1" are codes, and differ from "1".
+# Numbers that name a category or a class. "01" and "+1" are codes, which differ from "1".
 WHOLE = re.compile("0|-?[1-9][0-9]*")
 NAMING_NUMBER = re.compile(
     r"(?!-0\Z)-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
@@ -22,18 +22,18 @@ NAMING_NUMBER = re.compile(
 
 
 class WrongValue(Exception):
-    """A value of a table that is not allowed.
+    """Error of a table value that is not allowed.
 
     Parameters
     ----------
     column : str
     row : int
-        From 0.
+        Row of the value, counted from 0.
     value : object
     allowed : str
-        What the column must be.
+        What the column must hold.
     is_wrong : callable
-        ``is_wrong(field)`` is True of the same value, a str, as CSV has it.
+        ``is_wrong(field)`` is also True for the CSV text of the value.
     hint : str, optional
     """
 
@@ -45,7 +45,7 @@ class WrongValue(Exception):
 
 
 def number_of(value):
-    """The float64 that a value is: float; nan if it is no number, inf if it is too large for one.
+    """Return a value as a float; nan if it is not a number, inf if it is too large.
 
     Examples
     --------
@@ -61,31 +61,31 @@ def number_of(value):
         return np.nan
     try:
         return float(value)
-    except OverflowError:  # of an integer
+    except OverflowError:  # a large integer
         return np.inf
-    except ValueError:  # of a Decimal that signals
+    except ValueError:  # a signalling Decimal
         return np.nan
 
 
 def is_no_number(value):
-    """True if a value is no finite number."""
+    """Return whether a value is not a finite number."""
     return not np.isfinite(number_of(value))
 
 
 def numbers_of(column, hint=""):
-    """A column as float64, all finite: ndarray, shape (m,). WrongValue if a value is something else.
+    """Return a column as finite float64 (ndarray, shape (m,)), or raise a WrongValue.
 
     Parameters
     ----------
     column : pandas.Series
     hint : str, optional
-        What the error adds, if the value is text.
+        Advice in the error if the value is text.
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     if is_numeric_dtype(column) or is_bool_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:  # of numbers that no one type of pandas holds, of Decimal, or of something else
+    else:  # numbers of mixed types, Decimals, or values that are not numbers
         values = np.array([number_of(value) for value in column.tolist()], dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
@@ -98,10 +98,11 @@ def numbers_of(column, hint=""):
 
 
 def text_of(value):
-    """The text that names a category or a class, one text for all values that are equal.
+    """Return the text that names a category or a class, the same for all equal values.
 
-    Numbers are compared as numbers, except for those that begin with a zero or a plus, which are codes;
-    true and false as booleans; other values as text, without blanks around it. A missing value is "".
+    Numbers are compared as numbers, except that digits after a leading zero or plus are codes. True and
+    false are compared as booleans, other values as text without surrounding blanks. A missing value is
+    "".
 
     Examples
     --------
@@ -114,10 +115,10 @@ def text_of(value):
         if pandas.isna(value):
             return ""
         value = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    text = value.strip(BLANKS).removesuffix(" 00:00:00")  # which pandas writes of some dates
+    text = value.strip(BLANKS).removesuffix(" 00:00:00")  # which pandas adds to some dates
     if text.lower() in BOOLEANS:
         return str(BOOLEANS[text.lower()])
-    is_number = NAMING_NUMBER.fullmatch(text) and not WHOLE.fullmatch(text)  # which may be long
+    is_number = NAMING_NUMBER.fullmatch(text) and not WHOLE.fullmatch(text)  # whole numbers may be long
     if not is_number or is_no_number(text):
         return text
     number, exact = float(text), Decimal(text)
@@ -127,7 +128,7 @@ def text_of(value):
 
 
 class Distinct:
-    """The distinct values of a column, which are fewer than its rows.
+    """Distinct values of a column, which usually has many more rows.
 
     Parameters
     ----------
@@ -148,20 +149,20 @@ class Distinct:
             row = next(row for row, value in enumerate(rows) if _is_nested(value))
             allowed = f"{self.name!r} must be a single value in each row"
             raise WrongValue(self.name, row, rows[row], allowed, lambda text: False) from None
-        # Of an array float32 values stay so, and have as many digits as in CSV.
+        # Values of an array stay float32, with as many digits as in CSV.
         return codes, list(np.asarray(values) if self.kind == "f" else values)
 
     @property
     def values(self):
-        """The distinct values: list. WrongValue if one is not a single one, as in nested columns."""
+        """The distinct values (list); a WrongValue is raised for lists and other nested values."""
         return self._coded[1]
 
     def mapped(self, function, dtype=object):
-        """What a function of a value returns, for every row: ndarray, shape (m,)."""
+        """Return the results of a function of the values, for every row (ndarray, shape (m,))."""
         return np.array([function(value) for value in self.values], dtype=dtype)[self._coded[0]]
 
     def check(self, allowed, is_wrong):
-        """Raise WrongValue at the first row whose value is wrong, which `is_wrong` returns."""
+        """Raise a WrongValue for the first row for whose value `is_wrong` returns True."""
         wrong = [code for code, value in enumerate(self.values) if is_wrong(value)]
         if wrong:  # codes ascend from the first row
             row = int(np.argmax(self._coded[0] == wrong[0]))
@@ -169,9 +170,9 @@ class Distinct:
 
 
 def texts_of(column):
-    """The texts of categories: ndarray of str objects, shape (m,). See `text_of`.
+    """Return the texts of categories, by `text_of` (ndarray of str objects, shape (m,)).
 
-    WrongValue if a value is not a single one.
+    Raise a WrongValue for nested values.
     """
     return Distinct(column).mapped(text_of)
 

@@ -1,4 +1,4 @@
-"""Types of arguments that public functions share, for type checkers."""
+"""Types of arguments of public functions, for type checkers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 
 class SparseMatrix(Protocol):
-    """A matrix or array of `scipy.sparse`, of any format."""
+    """Matrix or array of `scipy.sparse`, in any format."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -16,16 +16,16 @@ class SparseMatrix(Protocol):
     def tocsr(self) -> Any: ...
 
 
-# What X may be: anything that NumPy converts (data frames among it), or a sparse matrix.
+# Types of X: anything that NumPy converts, such as data frames, or a sparse matrix.
 MatrixLike: TypeAlias = ArrayLike | SparseMatrix
-# What scikit-learn's check_random_state takes.
+# Types that scikit-learn's check_random_state accepts.
 RandomState: TypeAlias = int | np.random.RandomState | None
-# One metric: its name, or ``metric(estimator, X, y)``.
+# A metric: its name, or a function ``metric(estimator, X, y)``.
 Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
 
 
 class Estimator(Protocol):
-    """A classifier of scikit-learn's interface."""
+    """Classifier with scikit-learn's interface."""
 
     def fit(self, X: Any, y: Any, /) -> Any: ...
 
@@ -37,17 +37,17 @@ class Estimator(Protocol):
 
 
 class Splitter(Protocol):
-    """A splitter of scikit-learn's interface."""
+    """Splitter with scikit-learn's interface."""
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any: ...
 
 
-# What cv may be, and a grid of parameters.
+# Types of cv, and of a parameter grid.
 Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
 Grid: TypeAlias = Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]]
 
 
 class LazyMatrix(Protocol):
-    """An array or data frame of dask."""
+    """Array or data frame of dask."""
 
     def to_delayed(self) -> Any: ...

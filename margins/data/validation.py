@@ -1,8 +1,8 @@
 """Validation of X and y, by scikit-learn.
 
-For data that need no conversion, as in the fits of a study, its validation takes longer than a small
-fit: then a few checks of types and shapes, and that X is finite, suffice. What scikit-learn does not
-check, kernels rely on: valid indices of sparse matrices, and aligned arrays.
+If data need no conversion, as in the fits of a study, this validation takes longer than a small fit: a
+few checks of types, of shapes and that X is finite are enough. In addition, this module checks what
+scikit-learn does not check but compiled loops rely on: valid sparse indices and aligned arrays.
 """
 
 import datetime
@@ -22,12 +22,12 @@ from margins.linalg.teams import blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
 PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
-# Types of labels that NumPy has an array of.
+# Types of labels for which NumPy has arrays.
 LABELS = (str, int, float, complex, np.bool_, np.number, np.datetime64, np.timedelta64)
 
 
 class ValidSamples(NamedTuple):
-    """Samples that a classifier can be trained on."""
+    """Validated samples, on which a classifier can be trained."""
 
     X: Any  # ndarray or CSR matrix of float64 or float32, shape (m, d)
     y: np.ndarray  # shape (m,)
@@ -37,14 +37,14 @@ class ValidSamples(NamedTuple):
 
 
 def is_plain(X):
-    """True if X is an array or CSR matrix in memory, and not of a subclass such as a memory map."""
+    """Return whether X is an array or CSR matrix, but not of a subclass such as a memory map."""
     return type(X) in PLAIN
 
 
 def validate_samples(estimator, X, y, name):
-    """X, shape (m, d), and y, shape (m,), validated, and the labels as indices: ValidSamples.
+    """Validate X, shape (m, d), and y, shape (m,), and encode the labels (ValidSamples).
 
-    The estimator is not changed. ``str(name)`` is the method in errors.
+    The estimator is not changed. ``str(name)`` names the method in errors.
     """
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
@@ -70,16 +70,16 @@ def validate_samples(estimator, X, y, name):
 
 
 def _blank(estimator):
-    """A copy of an estimator, for functions of scikit-learn that set attributes."""
+    """Return a copy of an estimator, on which functions of scikit-learn may set attributes."""
     blank = object.__new__(type(estimator))
     vars(blank).update(vars(estimator))
     return blank
 
 
 def _classes(y):
-    """The distinct labels, sorted, and their index for each label."""
+    """Return the distinct labels, sorted, and the index of each label."""
     if y.dtype.kind in "biuf":
-        # Two labels are found much faster than any number of them.
+        # Testing for exactly two labels is much faster than the general case.
         first = y[0]
         is_second = y != first
         second = y[is_second.argmax()]
@@ -92,10 +92,10 @@ def _classes(y):
 
 
 def validate_chunk(estimator, X, y, classes, *, is_first, name):
-    """X, shape (m, d), and y, shape (m,), of `partial_fit`, validated: ValidSamples.
+    """Validate X, shape (m, d), and y, shape (m,), of `partial_fit` (ValidSamples).
 
-    The estimator is not changed. `classes` are all classes, as given; None: those of the chunks before.
-    But for the first chunk, X and `classes` must agree with the chunks before. ``str(name)`` is the
+    The estimator is not changed. `classes` are all classes, or None for the classes of earlier chunks.
+    Except in the first chunk, X and `classes` must agree with earlier chunks. ``str(name)`` names the
     method in errors.
     """
     owner = type(estimator).__name__
@@ -108,14 +108,14 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
     if classes is not None:
         classes = checked_labels(classes, f"classes of {name}")
     if is_first and classes is not None:
-        vars(blank).pop("classes_", None)  # of a stream that a rule has ended
+        vars(blank).pop("classes_", None)  # from a stream that an error of a rule has ended
     _check_partial_fit_first_call(blank, classes)
     names = vars(blank).get("feature_names_in_")
     return ValidSamples(X, y, codes_of(y, blank.classes_, name, "stream"), blank.classes_, names)
 
 
 def codes_of(y, classes, name, owner):
-    """Indices of labels in the classes of a stream or a fit, the owner: ndarray of int, shape (m,)."""
+    """Return the indices of labels in the classes of the owner, "stream" or "fit" (ndarray of int)."""
     if len(classes) < 2:
         raise ValueError(f"classes of {name} must be at least 2. Got {classes.tolist()}.")
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
@@ -129,9 +129,9 @@ def codes_of(y, classes, name, owner):
 
 
 def validate_points(estimator, X, samples=None):
-    """X, shape (n, d), validated, for predictions: ndarray or CSR matrix of float64 or float32.
+    """Validate X, shape (n, d), for predictions (ndarray or CSR matrix of float64 or float32).
 
-    X must have the features of the training set: the estimator's, or `samples` if it is not fitted yet.
+    X must have the features of the estimator or, if it is not fitted yet, of `samples`.
     """
     name = f"X of {type(estimator).__name__}"
     X = _checked(X, name)
@@ -141,94 +141,94 @@ def validate_points(estimator, X, samples=None):
         vars(estimator).pop("feature_names_in_", None)
         if samples.feature_names is not None:
             estimator.feature_names_in_ = samples.feature_names
-    named = hasattr(estimator, "feature_names_in_")
-    if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not named:
+    has_names = hasattr(estimator, "feature_names_in_")
+    if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not has_names:
         return X
-    given = X
+    original = X
     X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
-    return _converted(X, given, name)
+    return _converted(X, original, name)
 
 
 def validate_matrix(X, name, is_finite=False):
-    """X, shape (m, d), validated, of no estimator: ndarray or CSR matrix of float64 or float32.
+    """Validate X, shape (m, d), without an estimator (ndarray or CSR matrix of float64 or float32).
 
-    `name` stands for X in errors. With `is_finite` its numbers are known to be finite.
+    Errors call X by `name`. `is_finite`: its numbers are known to be finite.
     """
-    given = _checked(X, name)
-    if not is_finite and _is_ready(given):
-        return given
-    X = check_array(given, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
-    return _converted(X, given, name)
+    original = _checked(X, name)
+    if not is_finite and _is_ready(original):
+        return original
+    X = check_array(original, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
+    return _converted(X, original, name)
 
 
 def check_labels(y, name):
-    """Raise the errors of `checked_labels`, whose parameters these are."""
+    """Raise the errors of `checked_labels`, with the same parameters."""
     checked_labels(y, name)
 
 
 def checked_labels(y, name):
-    """The labels as they are or, of a type of pandas or of objects, as numbers of NumPy: array-like.
+    """Return labels unchanged, or as NumPy numbers if their type is of pandas or object (array-like).
 
-    scikit-learn would make float64 of nullable integers, which rounds those beyond 2**53, and takes no
-    numbers in an array of objects. NumPy would make str of the numbers in a list, and bytes and None
-    have no order among str.
+    scikit-learn would convert nullable integers to float64, which rounds numbers beyond 2**53, and
+    rejects numbers in object arrays. NumPy would convert the numbers in a list with str to str, and
+    bytes and None cannot be sorted among str.
 
     Parameters
     ----------
     y : array-like
     name : str
-        What the error calls it.
+        Name of y in errors.
 
     Raises
     ------
     ValueError
-        If labels are bytes or other objects, missing or masked, or some are numbers and some are str.
+        If labels are missing, masked, bytes or other objects, or if numbers and str are mixed.
     """
     check_unmasked(y, name)
-    y = _of_numpy(y)
+    y = _as_numpy(y)
     dtype = getattr(y, "dtype", None)
     kind = getattr(dtype, "kind", "O")
     if kind in "biufU":
         return y
     labels = np.asarray(y, dtype=object).ravel().tolist()
     types = set(map(type, labels))
-    if len(labels) > 1 and not types <= {str, int, bool}:  # y may be None, which is another error
+    if len(labels) > 1 and not types <= {str, int, bool}:  # y may be None, which raises another error
         missing = next((k for k, label in enumerate(labels) if _is_missing(label)), None)
         if missing is not None:
             raise ValueError(
                 f"{name} must hold numbers or str, and no missing label. Got {labels[missing]!r} for "
                 f"sample {missing}."
             )
-    if any(issubclass(each, bytes) for each in types):
+    if any(issubclass(t, bytes) for t in types):
         label = next(label for label in labels if isinstance(label, bytes))
         raise ValueError(f"{name} must hold numbers or str. Got bytes, {label!r}: decode them.")
-    if any(issubclass(each, str) for each in types) and any(issubclass(each, Number) for each in types):
+    if any(issubclass(t, str) for t in types) and any(issubclass(t, Number) for t in types):
         number = next(label for label in labels if isinstance(label, Number))
         text = next(label for label in labels if isinstance(label, str))
         raise ValueError(f"{name} must hold either numbers or str. Got both, {number!r} and {text!r}.")
     if isinstance(dtype, np.dtype) and kind in "mMc":  # scikit-learn has an error for complex numbers
         return y
-    if len(labels) > 1 and not all(issubclass(each, LABELS) for each in types):
+    if len(labels) > 1 and not all(issubclass(t, LABELS) for t in types):
         label = next(label for label in labels if not isinstance(label, LABELS))
         raise ValueError(
             f"{name} must hold numbers or str. Got {type(label).__name__}, {label!r}: convert these "
             "labels to str, or to numbers."
         )
-    # Numbers of one type: NumPy would round integers among floats.
+    # Convert numbers only if they have one type: NumPy would round integers among floats.
     is_number = len(types) == 1 and not issubclass(*types, str)
-    of_objects = isinstance(dtype, np.dtype) and np.ndim(y) == 1
-    return np.array(labels) if is_number and of_objects else y
+    is_object_array = isinstance(dtype, np.dtype) and np.ndim(y) == 1
+    return np.array(labels) if is_number and is_object_array else y
 
 
 def _is_missing(label):
-    """True for None, NaN, NaT and NA of pandas, which has no truth value."""
+    """Return whether a label is None, NaN, NaT or the NA of pandas, which has no truth value."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(label, Number) and bool(label != label)
 
 
 def check_unmasked(values, name):
-    """Raise ValueError for masked values of NumPy's masked arrays: nothing reads a mask."""
+    """Raise a ValueError for masked values of NumPy's masked arrays: nothing reads a mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = np.ma.getmaskarray(values)
         place = ", ".join(str(index) for index in np.argwhere(masked)[0].tolist())
@@ -238,13 +238,13 @@ def check_unmasked(values, name):
         )
 
 
-def _of_numpy(y):
-    """Integers and booleans of an extension type of pandas as those of NumPy; others as they are.
+def _as_numpy(y):
+    """Return integers and booleans of pandas extension types as NumPy types; other labels unchanged.
 
-    With missing values they stay what they are, which is an error later.
+    Labels with missing values stay unchanged, too, and raise an error later.
     """
     if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
-        column = _of_numpy(y.iloc[:, 0])
+        column = _as_numpy(y.iloc[:, 0])
         return column[:, np.newaxis] if type(column) is np.ndarray else y
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, np.dtype) or getattr(dtype, "kind", "O") not in "biu" or y.isna().any():
@@ -253,12 +253,12 @@ def _of_numpy(y):
 
 
 def check_no_times(X, name):
-    """Raise ValueError for dates and durations, whose numbers would depend on their unit.
+    """Raise a ValueError for dates and durations, whose numbers would depend on their unit.
 
     Parameters
     ----------
     X : array-like
-        Of lists, and of arrays of objects, the first row is looked at.
+        In lists and object arrays, only the first row is checked.
     name : str
     """
     columns = getattr(X, "dtypes", None)
@@ -276,8 +276,8 @@ def check_no_times(X, name):
         if is_time or getattr(dtype, "kind", "") in ("m", "M"):
             got = dtype.__name__ if is_time else dtype
             raise ValueError(
-                f"{name} must hold numbers. Got {got}{where}: give numbers of a unit, such as the days "
-                "since a date."
+                f"{name} must hold numbers. Got {got}{where}: convert it to numbers of a unit, such as "
+                "days since a date."
             )
 
 
@@ -291,15 +291,15 @@ def _checked(X, name):
     return checked(X, name) if sparse.issparse(X) else X
 
 
-def _converted(X, given, name):
-    """X as scikit-learn has made it of what was given: aligned, and of valid structure."""
+def _converted(X, original, name):
+    """Return X, which scikit-learn has made from `original`, aligned and with a valid structure."""
     if sparse.issparse(X):
-        return X if X is given else checked(X, name)
+        return X if X is original else checked(X, name)
     return np.require(X, requirements="A")
 
 
 def _is_ready(X):
-    """True if X needs no conversion, is finite, aligned and not empty."""
+    """Return whether X needs no conversion, and is finite, aligned and not empty."""
     if type(X) is np.ndarray:
         if not X.flags.aligned:
             return False
@@ -311,7 +311,7 @@ def _is_ready(X):
     if X.dtype not in DTYPES or X.ndim != 2 or 0 in X.shape:
         return False
     if values.ndim == 1 and values.flags.c_contiguous and all_ones(values):
-        return True  # finite; of other data only the numbers before the first one that is not 1 are read
+        return True  # all values are 1, so finite; all_ones stops at the first value that is not
     blocks = blocks_of(len(values), values.size)
     with np.errstate(all="ignore"):  # an overflow only causes a full validation
         return bool(np.isfinite(current_team().map(lambda block: values[block].sum(), blocks)).all())

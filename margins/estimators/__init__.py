@@ -1,1 +1,1 @@
-"""Scikit-learn's contract: what algorithms inherit, and the flagship."""
+"""scikit-learn's contract: the base classes of algorithms, and the main classifier."""

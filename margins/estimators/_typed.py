@@ -1,7 +1,7 @@
-"""scikit-learn's base classes, which have no types; `_typed.pyi` adds them for type checkers.
+"""scikit-learn's base classes, which have no types; `_typed.pyi` adds types for type checkers.
 
-There the base classes also have the fitted attributes: in the body of a classifier, annotations of these
-would declare parameters of the constructor.
+Its base classes also have the fitted attributes: in the body of a classifier, annotating them would
+declare parameters of the constructor.
 """
 
 from sklearn.base import BaseEstimator, ClassifierMixin

@@ -20,7 +20,7 @@ class BaseEstimator:
     def __sklearn_tags__(self) -> Any: ...
 
 class ClassifierMixin:
-    # Of a fit; ATTRIBUTES in margins.estimators.declared describes them.
+    # Fitted attributes, which ATTRIBUTES in margins.estimators.declared describes.
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     classes_: NDArray[Any]

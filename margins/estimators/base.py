@@ -1,6 +1,6 @@
-"""The classifier that every algorithm inherits.
+"""The classifier that every algorithm inherits from.
 
-A subclass declares its parameters and yields phases; the rest of scikit-learn's contract is here:
+A subclass declares its parameters and yields phases. The rest of scikit-learn's contract is here:
 
     class DynamicMarginPerceptron(MaximumMarginClassifier):
         \"""Perceptron with dynamic margin ...\"""
@@ -66,15 +66,15 @@ from margins.training.training_set import TrainingSet
 
 
 class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator):
-    """The base class of all classifiers: a fit ends with a full epoch without updates.
+    """Base class of all classifiers: by default, a fit ends after a full epoch without updates.
 
-    A subclass declares its parameters and defines `phases`. What a fit needs, other than samples and
-    phases, is in its `specification`.
+    A subclass declares its parameters and defines `phases`. Its `specification` has everything else that
+    a fit needs, except the samples.
     """
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as LinearSVC's: slack terms with D_k = 1 / (2 C). inf: the "
+        "Penalty of the 2-norm soft margin, as in LinearSVC: slack terms with D_k = 1 / (2 C). inf: the "
         "hard margin.",
         default=1.0,
     )
@@ -85,22 +85,22 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
     intercept_scaling: float = parameter(
         Interval(0, 1e60, "right"),
-        "The value of that feature (the papers' rho). The larger, the less an intercept is penalised.",
+        "Value of that feature (rho in the papers). A larger value penalises the intercept less.",
         default=1.0,
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
-        "Multiplies the weights of samples, by class; 'balanced': by m / (n_classes * class count).",
+        "Factors of the sample weights, by class. 'balanced': m / (n_classes * class count).",
         default=None,
     )
     max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Full epochs at most.", default=1000
+        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
     )
     max_time: float | None = parameter(
         optional(Interval(0, math.inf, "neither")),
-        "Seconds of wall time after which training ends, with the certificate of what it has reached; "
-        "classes share them. The certificate itself, a pass over the samples, comes in addition. With a "
-        "limit that is reached, results depend on the machine. None: no limit.",
+        "Time limit of training, in seconds of wall time, shared by all classes. The certificate "
+        "describes the model at that time; it takes one more pass over the samples. Results of a fit "
+        "that reaches the limit depend on the machine. None: no limit.",
         default=None,
     )
     random_state: int | np.random.RandomState | None = parameter(
@@ -110,7 +110,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
                 InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
             )
         ),
-        "Seed of the permutations of samples.",
+        "Seed of the sample permutations.",
         default=None,
     )
     n_jobs: int | None = parameter(
@@ -120,20 +120,20 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
                 Interval(1, math.inf, "left", integer=True),
             )
         ),
-        "Threads for one-vs-rest, as joblib counts them; those that are left share the passes of each "
-        "problem, if it is large. Results do not depend on it.",
+        "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
+        "the passes of large problems. Results do not depend on it.",
         default=None,
     )
     verbose: int = parameter(
         AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
-        "Not 0: print a line for every full epoch, with the class if there are more than two.",
+        "Not 0: print a line for every full epoch, with the class if there are several.",
         default=0,
     )
 
     loss, multi_class = "squared_hinge", "ovr"
     prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
-    # What the weight of a sample multiplies: see `Specification.weights`.
+    # The quantity that sample weights multiply: see `Specification.weights`.
     WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
@@ -142,7 +142,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     coef0: float = kernel_parameter("coef0")
     cache_size: float = parameter(
         POSITIVE,
-        "Memory for rows of the kernel matrix, in megabytes, for each thread that trains a problem.",
+        "Memory for kernel rows, in megabytes, for each thread that trains a problem.",
         default=200.0,
     )
 
@@ -165,19 +165,19 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self: ...
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train, and compute certificates.
+        """Train the classifier and compute its certificates.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, array or data frame of dask, or Chunks, (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or data frame, or Chunks, (n_samples, n_features)
             float32, float64 and CSR are used without a copy, in any memory layout; anything else is
-            converted. Of samples that are not in memory together, `margins.data.chunks.Chunks` or those
-            of dask, one partition at a time is read: docs/larger_than_memory.md lists the algorithms.
-        y : array-like, or array or series of dask, shape (n_samples,)
-            Labels of any type, of at least two classes. None only with chunks, which hold them.
+            converted. `margins.data.chunks.Chunks` and dask collections are read one partition at a
+            time: docs/larger_than_memory.md lists the algorithms that accept them.
+        y : array-like, or dask array or series, shape (n_samples,)
+            Labels of any type, of at least two classes. None only with Chunks, which hold the labels.
         sample_weight : like y, optional
-            Multiplies C of every sample and, where `WEIGHTS` says so, what its updates add. Samples of
-            weight 0 are left out; a class that has no others is never predicted.
+            Multiplies C of each sample and, if `WEIGHTS` says so, what its updates add. Samples of
+            weight 0 are left out; a class that has no other samples is never predicted.
 
         Returns
         -------
@@ -186,19 +186,19 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         Raises
         ------
         ValueError
-            If a parameter or the data are not allowed, or if weights differ and would change nothing,
-            as those of a hard margin (C=inf); before any training, or, of chunks, when the one
-            that is not allowed is first read.
+            If a parameter or the data are not allowed, or if the weights differ but have no effect, as
+            with a hard margin (C=inf). It is raised before training or, with chunks, when the chunk at
+            fault is first read.
         RuntimeError
             If the estimator is in use by another thread.
         margins.rules.RuleError
-            If a rule returns a number that is not finite: a ValueError that names the rule, the
-            algorithm and the sample. The estimator is not changed.
+            If a rule returns a number that is not finite. This ValueError names the rule, the algorithm
+            and the sample. The estimator is unchanged.
 
         Warns
         -----
         ConvergenceWarning
-            If the fit ends before its accuracy is proven; it states the certificate reached.
+            If the fit ends before its accuracy is proven. It states the certificate reached.
         """
         self.check_parameters()
         with exclusive(self, "fit"), restored_on_error(self):
@@ -211,7 +211,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return self
 
     def _fit(self, X, y, sample_weight):
-        """Train, and leave the estimator as it was: Fit."""
+        """Return the finished fit (Fit), without changing the estimator."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
         n_threads = n_threads_of(self.n_jobs)
         with team_of(n_threads):
@@ -245,7 +245,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         Parameters
         ----------
         X, y, sample_weight
-            As `fit` takes them.
+            As in `fit`.
 
         Returns
         -------
@@ -258,7 +258,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return self.training_set_of(samples)
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
-        """Return samples that are validated and weighted, with the rows that solvers read."""
+        """Return the training set of samples that are validated and weighted."""
         X = samples.X
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
@@ -271,7 +271,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         )
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
-        """The samples of positive weight, of all classes if these are all samples."""
+        """Return the samples of positive weight; `all_classes`: require at least two classes."""
         return weighted_samples(
             Caller(self, "fit" if all_classes else "partial_fit"),
             valid,
@@ -282,18 +282,18 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         )
 
     def _rows(self, X, kernel):
-        """The rows that a run accesses: of X, or of its kernel matrix."""
+        """Return the rows that a run accesses: rows of X or of its kernel matrix."""
         return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
 
     def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
-        """Return what a fit solves, when it ends, and what it keeps.
+        """Return the specification of a fit: its problem, when it ends, and what it keeps.
 
         Parameters
         ----------
         sqnorms : ndarray of float64, shape (m,)
-            K(x_k, x_k) of the training set; of a stream, the unit 1 alone.
+            K(x_k, x_k) of the training set; in a stream, only the unit 1.
         continues : bool
-            True: the fit continues from the model of this estimator, in its units.
+            True: the fit continues from the model of this estimator, in the units of that model.
 
         Returns
         -------
@@ -315,40 +315,40 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         )
 
     def _continuation(self):
-        """What a fit continues from; None: nothing. See `margins.estimators.continuation`."""
+        """Return the continuation of the last fit, or None; see `margins.estimators.continuation`."""
         return None
 
     @property
     def _has_callbacks(self):
-        """True if callbacks are set on this estimator, or on one that contains it."""
+        """True if callbacks are set on this estimator, or on an estimator that contains it."""
         return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
 
     def _train(self, training):
-        """Train all binary problems: list of Run."""
+        """Train all binary problems and return their runs (list of Run)."""
         return training.train(self.phases, self.random_state)
 
     def _attributes_of(self, fit):
-        """The fitted attributes after a fit: dict."""
+        """Return the fitted attributes after a fit (dict)."""
         model = self._model_attributes(fit)
         return {**sample_attributes(fit), **model, **run_attributes(fit)}
 
     def _model_attributes(self, fit):
-        """The attributes that predictions use: dict."""
+        """Return the attributes that predictions use (dict)."""
         return model_attributes(fit)
 
     def set_fitted(self, fit: Fit) -> None:
-        """Replace the fitted attributes by those of a fit."""
+        """Replace the fitted attributes with the attributes of a fit."""
         self._set_attributes(self._attributes_of(fit))
 
     def _set_attributes(self, attributes):
         fitted = vars(self)
-        fitted.update(attributes)  # at once: another thread may be predicting
+        fitted.update(attributes)  # in one step: another thread may be predicting
         for name in FITTED:
             if name not in attributes:
                 fitted.pop(name, None)
 
     def why_not_in_partitions(self) -> tuple[str, str, Any] | None:
-        """Return why samples in partitions are not fitted: (parameter, allowed, got), or None."""
+        """Return why partitions are not accepted, as (parameter, allowed, got), or None if they are."""
         return why_not_streamed(self)
 
     def __sklearn_tags__(self):
@@ -366,22 +366,22 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def check_parameters(self) -> None:
-        """Raise ValueError for parameters that are not allowed, alone or together."""
+        """Raise a ValueError if a parameter or a combination of parameters is not allowed."""
         check_parameters(self)
 
     def to_sklearn(self) -> Any:
-        """The fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
+        """Return this classifier as a fitted LinearSVC or SVC of scikit-learn, with the same scores.
 
         Returns
         -------
-        LinearSVC, SVC or OneVsRestClassifier
-            As `margins.interchange.to_sklearn` describes.
+        LinearSVC, SVC, OneVsRestClassifier or OneVsOneClassifier
+            See `margins.interchange.to_sklearn`.
         """
         from margins.estimators.svms import to_sklearn  # it imports sklearn.svm
 
         return to_sklearn(self)
 
-    # Notebooks call one or the other, and some versions of scikit-learn one by way of the other.
+    # Notebooks call either method; in some versions of scikit-learn the second calls the first.
 
     def _repr_html_inner(self):
         return super()._repr_html_inner() + fitted_block(self)
@@ -393,5 +393,5 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return bundle
 
     def describe(self, run: Run) -> str:
-        """Return what is proven of the accuracy of a run, in a sentence."""
+        """Return a sentence on the accuracy that a run has proven."""
         return run.loss.describe(run.certificate)

@@ -1,4 +1,4 @@
-"""Perceptrons on a budget: a cache of samples as a classifier, for fits and streams."""
+"""Perceptrons on a budget, whose classifier is a cache of samples, for fits and streams."""
 
 import copy
 import math
@@ -29,9 +29,9 @@ class BudgetStream(Stream):
     X : ndarray or CSR matrix, shape (n_members, n_features), or None
         The rows in the cache, the oldest first.
     signs, diag, weight, indices : ndarray, shape (n_members,)
-        Their labels, -1.0 or 1.0; their D_k; what was added of each; and their indices in the stream.
+        For each row: its label, -1.0 or 1.0; its D_k; the coefficient added; its index in the stream.
     members_of_fit : ndarray of int32, shape (n_members,), or None
-        After a fit, before the first chunk: their indices in its training set.
+        After a fit and before the first chunk: the indices of the rows in the training set of the fit.
     """
 
     cache: Cache | None = None
@@ -44,23 +44,23 @@ class BudgetStream(Stream):
 
     @property
     def members(self):
-        """The samples in the cache, the oldest first: ndarray of int64, shape (n_members,)."""
+        """The samples in the cache, from the oldest on (ndarray of int64, shape (n_members,))."""
         return self.indices
 
     def process_rows(self, X, signs, diag, weight, indices, sqrho, segments):
-        """Process the samples of a chunk, in order, and keep those that are then in the cache.
+        """Process the samples of a chunk, in order, and keep the samples that are then in the cache.
 
         Parameters
         ----------
         X : ndarray or CSR matrix, shape (m, n_features)
         signs, diag, weight, indices : ndarray, shape (m,)
-            As above, of the samples of the chunk.
+            The same attributes, for the samples of the chunk.
         sqrho : float
         segments : list of (Rules, ndarray of int32)
-            As for `Stream.process`.
+            As in `Stream.process`.
         """
-        n_kept = len(self.indices)
-        if n_kept:
+        n_cached = len(self.indices)
+        if n_cached:
             X = stack_rows(self.X, X)
             signs = np.concatenate([self.signs, signs])
             diag = np.concatenate([self.diag, diag])
@@ -70,12 +70,12 @@ class BudgetStream(Stream):
         sqnorms = rows.sqnorms() + sqrho
         data = make_binary_data(rows, sqnorms, signs > 0, sqrho, diag, math.inf, weight=weight)
         self.weights = self.weights.for_new_samples(len(data))
-        self.cache.begin_with(data, self.weights, n_kept)
+        self.cache.begin_with(data, self.weights, n_cached)
         if self.members_of_fit is not None:
-            # A sample that was added twice is two members now, each with a slack term of its own.
+            # A sample that was added twice is now two members, with separate slack terms.
             self.weights.recompute(data)
             self.members_of_fit = None
-        self.process(data, [(rules, n_kept + order) for rules, order in segments])
+        self.process(data, [(rules, n_cached + order) for rules, order in segments])
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
         self.diag, self.weight = diag[members], weight[members]
@@ -96,9 +96,9 @@ class BudgetStream(Stream):
 
 
 class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
-    """A perceptron whose weight vector is the sum of the samples in a cache.
+    """Perceptron whose weight vector is the sum of the samples in a cache.
 
-    A subclass defines the size of the cache, and whether samples are removed at random.
+    A subclass defines the size of the cache, and whether it removes samples at random.
     """
 
     WEIGHTS = "updates"
@@ -110,26 +110,26 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     )
     beta: float = parameter(
         Interval(0, 1e60),
-        "Margin, in units of R**2: a sample is added if its product a.y is at most that. R is the norm "
-        "of the longest sample, bias and slack term included; in a stream, of the longest so far.",
+        "Margin, in units of R**2: a sample is added if its product a.y is at most beta R**2. R is the "
+        "norm of the longest sample (in a stream: so far), bias and slack term included.",
         default=0.0,
     )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "Epochs. A fit ends earlier after an epoch without updates.",
+        "Number of epochs. A fit ends earlier after an epoch without updates.",
         default=100,
     )
 
     KEPT = (
         "the weight vector, the number of updates, and the samples in the cache: rows, labels and "
-        "slack terms; the random state of removals. In `cache_` the samples of a stream follow those of "
-        "the fit."
+        "slack terms; the random state of removals. In `cache_`, the samples of a stream follow the "
+        "samples of the fit."
     )
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
         return specification._replace(
-            # No separating hyperplane, which zero rows would rule out, is required.
+            # Zero rows are allowed: they only rule out a separating hyperplane, which is not required.
             allows_zero_rows=True,
             model_scale=1.0,
             keep_dual=True,
@@ -137,10 +137,10 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         )
 
     def why_not_in_partitions(self):
-        return IN_MEMORY  # caches hold rows
+        return IN_MEMORY  # the caches hold rows
 
     def new_cache(self, generator):
-        """An empty cache: Cache. `generator`, numpy.random.Generator, is its own."""
+        """Return an empty cache (Cache), the only user of `generator` (numpy.random.Generator)."""
         raise NotImplementedError(f"{type(self).__name__} must define new_cache(generator).")
 
     def online_rules(self, sqradius):
@@ -195,5 +195,5 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
 
 
 def _generator(seed):
-    """The generator of removals, independent of that of the orders."""
+    """Return the random generator of removals, independent of the generator of sample orders."""
     return np.random.default_rng((seed, 1))

@@ -1,12 +1,12 @@
-"""Callbacks of a fit's epochs, by scikit-learn's protocol where it has one.
+"""Callbacks for the epochs of a fit, by the protocol of scikit-learn.
 
-With scikit-learn 1.9 or later every classifier of this package has `set_callbacks`. A fit is a task; its
-subtasks are the full epochs or, with more than two classes, the binary problems, whose subtasks are the
-epochs. With two classes a callback may request the estimator as if the fit had stopped there, with its
-`learning_curve_` up to then.
+With scikit-learn 1.9 or later, every classifier here has `set_callbacks`. A fit is a task. Its subtasks
+are the epochs or, with several classes, the binary problems, whose subtasks are the epochs. With two
+classes, a callback may request the estimator as if the fit had stopped at this epoch, with its
+`learning_curve_` so far.
 
-For the callbacks of this package the context of a fit has an attribute `classes_of_fit`, its labels, and
-that of an epoch `epoch_task`, an `EpochTask`.
+For the callbacks of this package, the context of a fit has its labels in the attribute `classes_of_fit`,
+and the context of an epoch has an `EpochTask` in the attribute `epoch_task`.
 """
 
 import copy
@@ -33,32 +33,32 @@ else:
         FRAMES = 0
 
         class CallbackSupportMixin:
-            """No callbacks."""
+            """Stand-in without callbacks."""
 
         def with_callbacks(method):
-            """No callbacks."""
+            """Return the method unchanged: there are no callbacks."""
             return method
 
 
 @dataclass
 class EpochTask:
-    """An epoch of one binary problem, as callbacks see it.
+    """Epoch of one binary problem, as callbacks see it.
 
     Attributes
     ----------
     index : int
-        Of the binary problem.
+        Index of the binary problem.
     label : object
-        Of its positive class; of a pair of classes both, the positive one first.
+        Label of the positive class; for a pair of classes, both labels, the positive one first.
     which : str
-        The binary problem in messages: empty with two classes.
+        Suffix that names the binary problem in messages; empty with two classes.
     record : Epoch or None
-        At its end: the record of the epoch.
+        Record of the epoch, from its end on.
     model : callable or None
-        At its end: ``model()`` is a classifier of False and True, of the positive class against the
-        rest or the other class, as if the fit had stopped there.
+        From the end of the epoch on, ``model()`` returns a classifier with the classes False and True,
+        the positive class against the rest or the other class, as if the fit had stopped here.
     is_pair : bool
-        True: the problem is of a pair of classes.
+        True: the problem separates a pair of classes.
     """
 
     index: int
@@ -69,7 +69,7 @@ class EpochTask:
     model: Callable[[], Any] | None = None
 
     def samples(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The samples of the problem among others, and which of them are positive.
+        """Select the samples of the problem, and tell which of them are positive.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class EpochTask:
 
         Returns
         -------
-        X : of the same type
+        X : array-like or sparse matrix, of the same type
         is_positive : ndarray of bool
         """
         if not self.is_pair:
@@ -89,22 +89,22 @@ class EpochTask:
 
 
 class Watch:
-    """Calls the callbacks for the epochs of one binary problem.
+    """Observer that calls the callbacks for the epochs of one binary problem.
 
     Parameters
     ----------
     estimator : estimator instance
     context : sklearn.callback.CallbackContext
-        Of the task whose subtasks the epochs are.
+        Context of the task whose subtasks are the epochs.
     data : dict
         X, y and metadata, passed to callbacks.
     fitted : callable or None
         ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
-        None: the task is one of several classes; it ends with its run, and provides no estimator.
+        None: the task trains one of several classes; it ends with its run and provides no estimator.
     task : tuple
-        The binary problem, as the first arguments of `EpochTask`.
+        The first arguments of `EpochTask`, which describe the binary problem.
     model : callable
-        ``model(run)`` is the classifier of the binary problem alone.
+        ``model(run)`` returns a classifier for the binary problem alone.
     """
 
     def __init__(self, estimator, context, data, fitted, task, model):
@@ -116,13 +116,13 @@ class Watch:
         self._epoch = None
 
     def begin_epoch(self, number):
-        """Call the callbacks at the beginning of an epoch."""
+        """Call the callbacks at the start of an epoch."""
         self._epoch = self._context.subcontext(task_name=f"epoch {number}")
         self._epoch.epoch_task = EpochTask(*self._task)
         self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end_epoch(self, run):
-        """Call the callbacks at the end of an epoch; True if one of them requests to stop."""
+        """Call the callbacks at the end of an epoch; return whether one of them asks to stop."""
         fitted, task = self._fitted, self._epoch.epoch_task
         task.record, task.model = run.history[-1], lambda: self._model(run)
         return self._epoch.call_on_fit_task_end(
@@ -140,7 +140,7 @@ class Watch:
 
 
 class FitTask:
-    """Calls the callbacks for one fit of an estimator that has some.
+    """Task that calls the callbacks of an estimator for one fit.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class FitTask:
     training_set : margins.training.training_set.TrainingSet
     specification : margins.training.specification.Specification
     continuation : object or None
-        What the fit continues from.
+        The state that the fit continues from.
     """
 
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
@@ -168,7 +168,7 @@ class FitTask:
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def watch(self, index):
-        """The observer of binary problem `index`: Watch."""
+        """Return the observer of binary problem `index` (Watch)."""
         name, context, fitted = self._names[index], self._context, self._fitted
         if name:
             context = context.subcontext(task_name=name, task_id=index, max_subtasks=None)
@@ -198,7 +198,7 @@ class FitTask:
         return self._model(run, of_problem.binary(positive, np.array([False, True])))
 
     def _model(self, run, training_set):
-        """The estimator as if the fit had stopped, of one binary problem."""
+        """Return an estimator for one binary problem, as if the fit had stopped."""
         run = copy.copy(run)  # callbacks must not change the run
         run.leave_gram()
         run.certify()
@@ -210,5 +210,5 @@ class FitTask:
 
 
 def has_callbacks(estimator):
-    """True if callbacks are set on an estimator, or on one that contains it."""
+    """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
     return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")

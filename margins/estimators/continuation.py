@@ -1,7 +1,7 @@
-"""What a fit with ``warm_start=True`` continues from: streams, or dual variables, of the last fit.
+"""Continuations: the streams or dual variables of the last fit, for ``warm_start=True``.
 
-Each is made from a fitted estimator before the fit. It checks that it suits the new samples, and makes
-every run start where the last one ended.
+A continuation is made from a fitted estimator before the next fit. It checks that it suits the new
+samples, and makes every run start where the last run ended.
 """
 
 import joblib
@@ -12,7 +12,7 @@ from margins.data.binary_data import csr_arrays
 
 
 class StreamContinuation:
-    """The streams that a fit or a chunk has left.
+    """Continuation from the streams that a fit or a chunk has left.
 
     Parameters
     ----------
@@ -27,8 +27,7 @@ class StreamContinuation:
 
     Attributes
     ----------
-    n_seen
-        As given.
+    n_seen : int
     digest : str or None
         Digest of the samples of this fit; None before `check`.
     has_same_samples : bool
@@ -40,16 +39,16 @@ class StreamContinuation:
 
     @property
     def has_same_samples(self):
-        """True if the samples are those of the last fit."""
+        """True if the last fit had the same samples."""
         return self.digest == self._digest_before
 
     def check(self, name, training_set, specification):
-        """Raise ValueError unless training may continue with these samples."""
+        """Raise a ValueError unless training may continue with these samples."""
         samples = training_set.samples
         n_features = samples.n_features
         if not np.array_equal(samples.classes, self._classes) or n_features != self._n_features:
             raise ValueError(
-                f"X and y of {name} must have the features and classes of the last fit, with "
+                f"X and y of {name} must have the features and classes of the last fit if "
                 f"warm_start=True: {self._n_features} features, classes {self._classes.tolist()}. "
                 f"Got {n_features} features, classes {samples.classes.tolist()}."
             )
@@ -57,29 +56,29 @@ class StreamContinuation:
         if self.has_same_samples:
             if specification.keep_dual and self._streams[0].of_fit[0].dual is None:
                 raise ValueError(
-                    f"The last fit of {name} must have kept dual variables, with warm_start=True and "
-                    f"parameters that need them, C={specification.C}. Got one with C=inf, which has "
-                    "kept none."
+                    f"The last fit of {name} must have kept dual variables if warm_start=True and "
+                    f"C={specification.C}, which needs them. Got a fit with C=inf, which kept none. "
+                    "Use warm_start=False."
                 )
             return
         is_about_samples = specification.needs_same_samples or specification.keep_dual
         if is_about_samples or specification.eps is not None:
             raise ValueError(
-                f"X and y of {name} must be those of the last fit, with warm_start=True, because "
+                f"X and y of {name} must be the same as in the last fit if warm_start=True, because "
                 "its dual variables or its accuracy are about these samples. Got other samples, or "
-                "another storage of them. Use partial_fit, or warm_start=False."
+                "the same in another format. Use partial_fit or warm_start=False."
             )
 
     def begin(self, run, index):
-        """Make a run begin where the last one ended."""
+        """Make a run start where the last run ended."""
         self._streams[index].resume(run, self.has_same_samples)
 
 
 class DualContinuation:
-    """The dual variables that a fit has left; any within their bounds are feasible.
+    """Continuation from the dual variables that a fit has left.
 
-    So every certificate of the fit is true, even if penalties, the loss, the accuracy, labels, weights,
-    or the samples themselves have changed since.
+    Any dual variables within their bounds are feasible. So every certificate is true, even if penalties,
+    the loss, the accuracy, labels, weights or the samples themselves have changed since the last fit.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ class DualContinuation:
     classes : ndarray
     n_features : int
     has_pairs : bool
-        True: the problems of the last fit were of pairs of classes.
+        True: each problem of the last fit separated a pair of classes.
     """
 
     n_seen = 0
@@ -97,7 +96,7 @@ class DualContinuation:
         self._has_pairs, self._training_set = has_pairs, None
 
     def check(self, name, training_set, specification):
-        """Raise ValueError unless there is a dual variable for every sample."""
+        """Raise a ValueError unless there is a dual variable for every sample."""
         samples = training_set.samples
         before = self._dual.shape[1], self._n_features, self._classes.tolist()
         now = samples.n_samples, samples.n_features, samples.classes.tolist()
@@ -107,25 +106,25 @@ class DualContinuation:
                 for n_samples, n_features, classes in (before, now)
             )
             raise ValueError(
-                f"X and y of {name} must have the samples, features and classes of the last fit, with "
-                f"warm_start=True: {expected}. Got {got}. A clone, or warm_start=False, begins at zero."
+                f"X and y of {name} must have the samples, features and classes of the last fit if "
+                f"warm_start=True: {expected}. Got {got}. A clone or warm_start=False starts from zero."
             )
         if training_set.scheme.has_pairs != self._has_pairs:
             raise ValueError(
-                f"multi_class of {name} must be that of the last fit, with warm_start=True: its dual "
-                f"variables are those of other problems. Got {training_set.multi_class!r}."
+                f"multi_class of {name} must be the same as in the last fit if warm_start=True: its "
+                f"dual variables belong to other problems. Got {training_set.multi_class!r}."
             )
         self._training_set = training_set
 
     def begin(self, run, index):
-        """Make a run begin from the dual variables of its samples."""
+        """Make a run start from the dual variables of its samples."""
         samples, scheme = self._training_set.samples, self._training_set.scheme
         dual = scheme.of_problem(self._dual[:, samples.kept], samples.codes, index)
         run.start_from(np.ascontiguousarray(dual))
 
 
 def digest_of(samples):
-    """A digest of samples and labels, by which the same ones are recognised: str."""
+    """Return a digest that identifies samples and labels (str)."""
     X = samples.X
     arrays = (*csr_arrays(X), X.shape) if sparse.issparse(X) else X
     return joblib.hash((arrays, samples.codes))

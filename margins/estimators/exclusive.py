@@ -1,18 +1,18 @@
-"""What surrounds the training of an estimator: one thread at a time, attributes restored on errors.
+"""Guards around the training of an estimator: one thread at a time, attributes restored on errors.
 
-Compiled loops release the GIL and write to the state of a fit, so two of them in one estimator would
-write to the same memory. No lock is held: nothing blocks, and a forked process inherits none.
+Compiled loops release the GIL and write to the state of a fit, so two loops in one estimator would write
+to the same memory. The guard holds no lock: nothing blocks, and a forked process inherits no lock.
 """
 
 import os
 import threading
 from contextlib import contextmanager
 
-# What trains an estimator: (thread, object of the call), by the identity of the estimator.
+# The call that trains an estimator, as (thread, object of the call), by the identity of the estimator.
 _OWNERS: dict[int, tuple[int, object]] = {}
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_OWNERS.clear)  # the other threads are not in the child
+    os.register_at_fork(after_in_child=_OWNERS.clear)  # the child has no other threads
 
 
 @contextmanager
@@ -23,20 +23,20 @@ def exclusive(estimator, method):
     ----------
     estimator : estimator instance
     method : str
-        The name of the method, for the error.
+        Name of the method, for the error.
 
     Raises
     ------
     RuntimeError
-        If it is in use already.
+        If the estimator is already in use.
     """
     call = threading.get_ident(), object()
     owner = _OWNERS.setdefault(id(estimator), call)  # atomic
     if owner is not call:
-        who = "a call that has not ended" if owner[0] == call[0] else "another thread"
+        user = "a call that has not ended" if owner[0] == call[0] else "another thread"
         raise RuntimeError(
             f"{type(estimator).__name__}.{method} must be called by one thread at a time: this "
-            f"estimator is in use by {who}."
+            f"estimator is in use by {user}."
         )
     try:
         yield
@@ -45,7 +45,7 @@ def exclusive(estimator, method):
 
 
 class restored_on_error:
-    """A context that restores the attributes of an estimator if its body raises an error.
+    """Context that restores the attributes of an estimator if its body raises an error.
 
     Parameters
     ----------

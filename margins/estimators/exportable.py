@@ -1,4 +1,4 @@
-"""What can leave the library: a weight vector, or support vectors of a kernel that others have."""
+"""Models that can be exported: a weight vector, or support vectors of a kernel known elsewhere."""
 
 from typing import Any
 
@@ -8,26 +8,26 @@ from margins.estimators.declared import Declared
 from margins.estimators.names import display_name
 from margins.estimators.predictions import PredictionsMixin
 
-# Of `margins.kernels`, those that libsvm has, and whose formula this package writes in ONNX.
+# The kernels that libsvm has, and whose formulas this package writes in ONNX.
 KERNELS = ("rbf", "poly", "sigmoid", "precomputed")
 
 
 def selected(model: Any) -> Any:
-    """The classifier that a selection of C has fitted to all samples; anything else as it is."""
+    """Return the classifier that a selection of C fitted to all samples; other models unchanged."""
     if isinstance(model, Declared) and not isinstance(model, PredictionsMixin):
         check_is_fitted(model, "estimator_")
-        return model.estimator_  # type: ignore[attr-defined]  # of MarginClassifierCV
+        return model.estimator_  # type: ignore[attr-defined]  # an attribute of MarginClassifierCV
     return model
 
 
 def check_exportable(classifier: Any, caller: str) -> None:
-    """Raise an error unless a classifier is fitted, and has scores that others can compute.
+    """Raise an error unless a classifier is fitted, with scores that other libraries can compute.
 
     Parameters
     ----------
     classifier : object
     caller : str
-        The public function, for messages.
+        Name of the public function, for messages.
     """
     if not isinstance(classifier, PredictionsMixin):
         raise TypeError(
@@ -38,8 +38,8 @@ def check_exportable(classifier: Any, caller: str) -> None:
     kernel = getattr(classifier, "kernel_", None)
     if hasattr(classifier, "votes_"):
         raise TypeError(
-            f"classifier of {caller} must have a weight vector. Got {display_name(classifier)} with "
-            "averaging='voted', whose model is a list of hypotheses. Allowed: averaging='averaged'."
+            f"classifier of {caller} must have a weight vector. Got {display_name(classifier)}, whose "
+            "model is a list of hypotheses that vote. Fit it with averaging='averaged'."
         )
     if not hasattr(classifier, "coef_") and getattr(kernel, "name", None) not in KERNELS:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""The fitted attributes of classifiers, made of a fit that has ended."""
+"""The fitted attributes of classifiers, made from a fit that has ended."""
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,7 @@ FITTED = (
     "mistakes_",
     "votes_",
     "feature_names_in_",
-    "first_index_",  # of the svmlight file that the command line trained on: 0 or 1
+    "first_index_",  # first feature index, 0 or 1, of the svmlight file the command line trained on
     "upper_bounds_",
     "normalised_upper_bounds_",
     "_n_samples",
@@ -30,7 +30,7 @@ FITTED = (
 
 
 def run_attributes(fit):
-    """The attributes about the runs of a fit, and what they prove: dict.
+    """Return the attributes that describe the runs of a fit and their proofs (dict).
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def run_attributes(fit):
         "n_updates_": sum(run.certificate.n_updates for run in runs),
         "n_accesses_": sum(run.n_accesses for run in runs),
         "converged_": all(run.converged for run in runs),
-        # The paths of all binary problems, each once.
+        # The solver paths of all binary problems, without duplicates.
         "solver_": ", ".join(dict.fromkeys(map(solver_path, filter(None, phases)))),
     }
 
 
 def sample_attributes(fit):
-    """The attributes about classes, features and units: dict."""
+    """Return the attributes that describe classes, features and units (dict)."""
     samples = fit.training_set.samples
     attributes = {
         "classes_": samples.classes,
@@ -68,7 +68,7 @@ def sample_attributes(fit):
 
 
 def model_attributes(fit):
-    """The attributes that predictions use, and the dual variables: dict."""
+    """Return the attributes that predictions use, and the dual variables (dict)."""
     model = model_of(fit.runs, fit.specification, fit.training_set)
     attributes = {"intercept_": model.intercept}
     if not isinstance(model, LinearModel):
@@ -84,12 +84,12 @@ def model_attributes(fit):
     if fit.specification.keep_dual:
         samples = fit.training_set.samples
         dual = fit.training_set.scheme.gathered([_dual_of(run) for run in fit.runs], samples.codes)
-        attributes["dual_coef_"] = _of_all_samples(dual, samples)
+        attributes["dual_coef_"] = _spread_to_all_samples(dual, samples)
     return attributes
 
 
 class SupportOfLinearModel:
-    """`support_` of a linear fit that keeps dual variables, where the fit has set none itself."""
+    """Descriptor of `support_`, for linear fits that keep dual variables but do not set `support_`."""
 
     def __get__(self, estimator, owner=None):
         if estimator is None:
@@ -101,7 +101,7 @@ class SupportOfLinearModel:
 
 
 def fitted_model(classifier):
-    """The model of a fitted classifier: LinearModel or KernelModel."""
+    """Return the model of a fitted classifier (LinearModel or KernelModel)."""
     if classifier.kernel_ == LINEAR:
         return LinearModel(classifier.coef_, classifier.intercept_)
     scheme, codes = fitted_scheme(classifier), None
@@ -119,23 +119,23 @@ def fitted_model(classifier):
 
 
 def dense_coef(classifier):
-    """`coef_` of a linear classifier, also after `sparsify`: ndarray of float64."""
+    """Return `coef_` of a linear classifier as an array, also after `sparsify` (ndarray of float64)."""
     coef = classifier.coef_
     return coef.toarray() if sparse.issparse(coef) else coef
 
 
 def _dual_of(run):
-    """The dual variables that the certificate of a linear run is about: ndarray, shape (m,)."""
+    """Return the dual variables that the certificate of a linear run uses (ndarray, shape (m,))."""
     dual, data = run.dual_scale * run.hypothesis.dual, run.data
     if not data.has_free_intercept:
         return dual
-    # Not the bounds of the data, which are those of the solver's own multiple of the dual variables.
+    # Take the bounds of the loss: the bounds in the data belong to the solver's multiple of the dual.
     return balanced(dual, array_of_each(run.loss.upper, len(dual)), data.signs)
 
 
-def _of_all_samples(dual, samples):
-    """Dual variables of the samples kept, filled with 0: ndarray of float64, (n_problems, n_samples)."""
-    if len(samples.kept) == samples.n_samples:  # indices take longer than a Newton step of a small fit
+def _spread_to_all_samples(dual, samples):
+    """Return dual variables of all samples, 0 for those left out; shape (n_problems, n_samples)."""
+    if len(samples.kept) == samples.n_samples:  # indexing would take longer than a Newton step
         return dual
     filled = np.zeros((len(dual), samples.n_samples))
     filled[:, samples.kept] = dual

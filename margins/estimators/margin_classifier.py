@@ -1,4 +1,4 @@
-"""The flagship: maximum margins and support vector machines, by the fastest solver."""
+"""The main classifier: maximum margins and support vector machines, with the fastest solver."""
 
 import math
 from typing import Literal
@@ -20,35 +20,35 @@ from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan
 from margins.training.specification import Specification
 
-# What an intercept that is not penalised adds to the squared norm of the median sample: this share.
+# A free intercept adds this share to the squared norm of the median sample.
 SHARE_OF_INTERCEPT = 0.01
 
 
 class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
-    """Linear and kernel classification with a proof, by the fastest solver.
+    """Linear and kernel classifier with a proof of accuracy, trained by the fastest solver.
 
-    Solves the problems of `LinearSVC` and `SVC`, squared hinge loss, hinge loss and hard margin, to an
-    accuracy that is proven when the fit ends. A planner chooses among all solvers of the library by the
-    size of the data, the loss and the accuracy: `explain` shows before the fit which ones and why,
-    `solver_` and `phases_` show after it which ones ran.
+    It solves the same problems as `LinearSVC` and `SVC` (squared hinge loss, hinge loss, hard margin) to
+    an accuracy that is proven when the fit ends. A planner chooses the solvers by the size of the data,
+    the loss and the accuracy. `explain` shows its choice, with reasons, before the fit; `solver_` and
+    `phases_` show afterwards which solvers ran.
 
-    By default the intercept is penalised, as by `LinearSVC`: it counts as one more weight in the problem
-    and in its margin. With `penalize_intercept=False` it is free, as that of `SVC`, and with `C=inf` the
-    maximum margin is the distance of the closest sample from the hyperplane.
+    By default the intercept is penalised, as in `LinearSVC`: it counts as one more weight, also in the
+    margin. With `penalize_intercept=False` it is free, as in `SVC`, and with `C=inf` the maximum margin
+    is the distance of the closest sample from the hyperplane.
 
-    More than two classes are one problem for each class against the rest, as by `LinearSVC`; with
-    ``multi_class="ovo"`` one for each pair of classes, as by `SVC`. Pairs vote, `decision_function` has
-    SVC's values, and certificates and rows of `coef_` are in the order of the attribute `pairs_`, whose
-    first class is the positive one. `dual_coef_` then has `n_classes` - 1 rows, as SVC's: row r of a
-    sample is that of its pair with the r-th of the other classes.
+    Several classes make one problem for each class against the rest, as in `LinearSVC`, or, with
+    ``multi_class="ovo"``, one for each pair of classes, as in `SVC`. Pairs vote, and `decision_function`
+    has SVC's values. Certificates and rows of `coef_` are in the order of the attribute `pairs_`, which
+    lists the positive class first. `dual_coef_` then has `n_classes` - 1 rows, as in SVC: row r of a
+    sample belongs to the pair of its class and the r-th of the other classes.
 
-    After Newton steps `coef_` and `dual_coef_` are a primal and a dual solution of their own, each at
-    the optimum: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
+    After Newton steps, `coef_` and `dual_coef_` are separate solutions, of the primal and of the dual
+    problem: half of the squared distance of `coef_` from the sum of alpha_k y_k is at most the
     difference of their objectives.
 
-    Samples that are not in memory together are fitted by Newton steps made of sums over partitions
-    (`margins.partitions`): chunks, large memory maps, and arrays and data frames of dask. `n_iter_` then
-    counts passes, and there is no `dual_coef_`.
+    Samples that are never all in memory at once (chunks, large memory maps, dask arrays and data frames)
+    are fitted by Newton steps on sums over partitions (`margins.partitions`). `n_iter_` then counts
+    passes, and there is no `dual_coef_`.
 
     **Take it for** the optimum of LinearSVC's or SVC's problem, with a proof, in the least time.
     **Rather not for** comparing the rules of papers: it runs whichever solver is fastest.
@@ -58,7 +58,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     See Also
     --------
-    margins.get : The published algorithms, each by its own rules.
+    margins.get : The published algorithms, each with the rules of its paper.
     margins.data.chunks.Chunks : Samples in chunks.
 
     Examples
@@ -76,52 +76,52 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     loss: str | type[Loss] = parameter(  # type: ignore[assignment]
         AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
         "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
-        "'hinge': the L1-SVM, SVC's problem. With C = inf both are the hard margin. Or a subclass of "
-        "margins.losses.Loss.",
+        "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: any other loss. With "
+        "C = inf, both names mean the hard margin.",
         default="squared_hinge",
     )
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "Accuracy to prove: margin >= (1 - eps) * maximum margin; for the hinge loss, relative duality "
-        "gap <= eps.",
+        "Accuracy to prove: margin >= (1 - eps) * maximum margin; with the hinge loss, a relative "
+        "duality gap <= eps.",
         default=0.01,
     )
     solver: Literal[
         "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
     ] = parameter(
         OneOf("auto", *SOLVERS),
-        "'auto': whichever is expected to prove eps soonest. 'newton': Newton steps on the primal "
-        "objective, of linear data with a finite C. 'decomposition': subproblems of working sets, of "
-        "kernels. 'interior-point': Newton steps over the whole kernel matrix of at most 2000 "
-        "samples. 'conjugate': passes over working sets, with steps "
-        "along conjugate directions between them; a finite C. 'unlearning': the rules of the margin "
-        "perceptron with unlearning. 'dcd': dual coordinate descent.",
+        "'auto': the solvers expected to prove eps soonest. 'newton': Newton steps on the primal "
+        "objective; linear kernel, finite C. 'decomposition': subproblems of working sets; with "
+        "kernels. 'interior-point': Newton steps on the whole kernel matrix, of at most 2000 samples. "
+        "'conjugate': passes over working sets, alternating with steps along conjugate directions; "
+        "finite C. 'unlearning': the rules of the margin perceptron with unlearning. 'dcd': dual "
+        "coordinate descent.",
         default="auto",
     )
 
     penalize_intercept: bool = parameter(
         BOOLEAN,
-        "False: the intercept is free, as SVC's, and with C = inf the margin of a certificate is the "
-        "distance of the closest sample from the hyperplane. True: it is penalised like a weight, as "
-        "LinearSVC's, and the margin counts it as one.",
+        "True: the intercept is penalised like a weight, as in LinearSVC, and the margin counts it as "
+        "one. False: it is free, as in SVC, and with C = inf the margin of a certificate is the "
+        "distance of the closest sample from the hyperplane.",
         default=True,
     )
 
     multi_class: Literal["ovr", "ovo"] = parameter(
         OneOf("ovr", "ovo"),
-        "More than two classes: 'ovr', one problem for each class against all others, as LinearSVC; "
-        "'ovo', one for each pair of classes, which vote, as SVC. Pairs are smaller problems, and more "
-        "of them; with a linear kernel they often classify more samples correctly.",
+        "Several classes: 'ovr', one problem for each class against all others, as in LinearSVC; "
+        "'ovo', one for each pair of classes, which vote, as in SVC. Pairs make more and smaller "
+        "problems; with a linear kernel they often classify more samples correctly.",
         default="ovr",
     )
 
-    prefers_cached = True  # `decomposition` does: see `Training`
+    prefers_cached = True  # for `decomposition`: see `Training`
 
     def check_parameters(self) -> None:
         if self.max_iter == -1:
             raise ValueError(
-                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1. To SVC it "
-                "is no limit: leave it out, or give a large number. A fit ends when eps is proven."
+                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1, which in "
+                "SVC means no limit. Omit it, or set a large number: a fit ends when eps is proven."
             )
         super().check_parameters()
         if not self.penalize_intercept and self.intercept_scaling != 1:
@@ -146,7 +146,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             return specification
         sqrho = 0.0
         if self._is_linear:
-            # No solution depends on it: it is the distance over which an update may move the intercept.
+            # The solution does not depend on it: it scales how far an update moves the intercept.
             sqrho = 1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
         return specification._replace(has_free_intercept=True, sqrho=sqrho)
 
@@ -170,7 +170,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         is_warm : bool
             True: a run starts from dual variables that are expected to be near the solution.
         start : margins.solvers.newton.newton.NewtonStart, optional
-            From which Newton steps start, if the plan starts with them.
+            The start of the Newton steps, if the plan begins with them.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         return super()._rows(X, kernel)
 
     def explain(self, X, y, sample_weight=None):
-        """What `fit` would do with these samples, and why. Nothing is trained or changed.
+        """Show what `fit` would do with these samples, and why, without training anything.
 
         Parameters
         ----------
@@ -200,13 +200,12 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         Returns
         -------
         margins.solvers.explanation.Explanation
-            The candidate solvers with predicted costs, the plan, and the reason; its `repr` is to be
-            read.
+            The candidate solvers with predicted costs, the plan, and the reason. Print it to read it.
 
         Raises
         ------
         ValueError
-            As `fit` does, also if `solver` is not applicable.
+            If `fit` would raise it, or if `solver` is not applicable.
 
         Examples
         --------
@@ -220,7 +219,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         if takes_partitions(self, X):
             raise ValueError(
                 f"X of {self._display_name('explain')} must be in memory. Got a {type(X).__name__}, "
-                "which fit reads in partitions, by Newton steps; there is nothing to choose."
+                "which fit reads in partitions and always solves by Newton steps."
             )
         training_set = self.training_set(X, y, sample_weight)
         specification = self.specification(training_set.sqnorms)

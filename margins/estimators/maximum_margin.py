@@ -1,16 +1,16 @@
-"""The base of algorithms that prove an accuracy of the margin or of the objective."""
+"""Base class of algorithms that prove the accuracy of the margin or of the objective."""
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.parameters import Interval, OneOf, parameter
 
 
 class MaximumMarginClassifier(BaseMarginClassifier):
-    """A margin classifier that proves its accuracy.
+    """Margin classifier that proves its accuracy.
 
     See Also
     --------
-    SoftMarginClassifier : Also the hinge loss.
-    margins.MarginClassifier : The same problem by the fastest solver.
+    SoftMarginClassifier : The same, also with the hinge loss.
+    margins.MarginClassifier : Solves the same problem with the fastest solver.
 
     Examples
     --------
@@ -26,14 +26,14 @@ class MaximumMarginClassifier(BaseMarginClassifier):
 
     eps: float = parameter(
         Interval(0, 1, "right"),
-        "Accuracy to prove: margin >= (1 - eps) * maximum margin, of the soft margin if C < inf; "
-        "for the hinge loss, relative duality gap <= eps.",
+        "Accuracy to prove: margin >= (1 - eps) * maximum margin (the soft margin if C < inf); "
+        "with the hinge loss, a relative duality gap <= eps.",
         default=0.01,
     )
     stop: str = parameter(
         OneOf("certificate", "clean-pass"),
-        "When a fit ends: as soon as the certificate proves eps, or, as in the papers, only when, "
-        "besides, a full epoch has changed nothing.",
+        "When a fit ends. 'certificate': as soon as the certificate proves eps. 'clean-pass': only "
+        "when, in addition, a full epoch has made no updates, as in the papers.",
         default="certificate",
     )
 

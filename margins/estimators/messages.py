@@ -14,17 +14,17 @@ from margins.registry import name_of
 from margins.solvers.base import Ending
 from margins.solvers.certification import rounding_of_sqnorm
 
-# Of C |x|^2: where features have values up to 1, and C is at most 1000, it is below this.
+# C |x|^2 is below this if features have values up to 1 and C is at most 1000.
 MAX_USUAL_RATIO = 1e6
 
 
 def short_name(estimator):
-    """The registered name of an estimator, or, without one, its class: str."""
+    """Return the registered name of an estimator or, if it has none, its class (str)."""
     return name_of(type(estimator)) or type(estimator).__name__
 
 
 def name_rule_error(error, estimator, kept):
-    """Add to the error of a rule the algorithm, and the index in X of the sample.
+    """Add the algorithm, and the index of the sample in X, to the error of a rule.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def name_rule_error(error, estimator, kept):
 
 
 class Unproven(NamedTuple):
-    """What is to be said of fits that have not converged: about the one with the largest gap."""
+    """Warning about fits that have not converged, with the largest gap among them."""
 
     gap: float
     text: str
@@ -53,7 +53,7 @@ _of_thread = _OfThread()
 
 @contextlib.contextmanager
 def noted():
-    """A context that notes fits of this thread that have not converged, in place of warnings.
+    """Collect the unconverged fits of this thread instead of warning about them, as a context.
 
     Yields a list of Unproven.
     """
@@ -65,7 +65,7 @@ def noted():
 
 
 def warn_of(unproven, stacklevel):
-    """Give a ConvergenceWarning, or note it in a context of `noted`."""
+    """Issue a ConvergenceWarning, or collect it within a context of `noted`."""
     if _of_thread.noted is not None:
         _of_thread.noted.append(unproven)
         return
@@ -73,22 +73,22 @@ def warn_of(unproven, stacklevel):
 
 
 def worst_of(all_unproven):
-    """Of several the one with the largest gap: Unproven, or None of none."""
-    return max((each for each in all_unproven if each), key=lambda each: each.gap, default=None)
+    """Return the warning with the largest gap (Unproven, or None if there are none)."""
+    return max(filter(None, all_unproven), key=lambda unproven: unproven.gap, default=None)
 
 
 def all_of(unproven):
-    """Several in one, with all their texts: Unproven.
+    """Join warnings, with all their texts (Unproven).
 
     Parameters
     ----------
     unproven : list of Unproven
     """
-    return Unproven(worst_of(unproven).gap, " ".join(each.text for each in unproven))
+    return Unproven(worst_of(unproven).gap, " ".join(warning.text for warning in unproven))
 
 
 def not_converged(estimator, fit):
-    """The warning of a fit of which not every binary problem has converged: Unproven.
+    """Return the warning about a fit if some of its binary problems have not converged (Unproven).
 
     Parameters
     ----------
@@ -109,20 +109,20 @@ def not_converged(estimator, fit):
 
 
 def run_not_converged(estimator, run, problem=""):
-    """The warning that a run has not converged: Unproven.
+    """Return the warning that a run has not converged (Unproven).
 
     Parameters
     ----------
     estimator : estimator instance
     run : margins.solvers.driver.Run
     problem : str
-        What the binary problem is called, if there are several.
+        Name of the binary problem, if there are several.
     """
-    certificate, which = run.certificate, f" for {problem}" if problem else ""
-    text = f"{display_name(estimator)} did not converge{which}: {run.message}. "
+    certificate, for_problem = run.certificate, f" for {problem}" if problem else ""
+    text = f"{display_name(estimator)} did not converge{for_problem}: {run.message}. "
     if run.indefinite is not None:
         text += (
-            f"The kernel is not positive semidefinite: {run.indefinite}. Then the objective has no "
+            f"The kernel is not positive semidefinite: {run.indefinite}. The objective then has no "
             "lower bound, and nothing can be proven."
         )
         return Unproven(certificate.gap, text)
@@ -133,23 +133,23 @@ def run_not_converged(estimator, run, problem=""):
 
 
 def _what_helps(estimator, run):
-    """What changes of the data or the parameters would let a fit prove its accuracy: str."""
+    """Return advice on data or parameters that would let a fit prove its accuracy (str)."""
     if not estimator._is_linear:
         return _what_helps_kernels(estimator) if _is_within_rounding(run) else ""
     ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
     if not MAX_USUAL_RATIO < ratio < math.inf:
         return ""
     return (
-        f" C times the largest squared norm of a sample is {ratio:.3g}: fewer epochs suffice if the "
-        "features are divided by a common factor, or with a smaller C."
+        f" C times the largest squared norm of a sample is {ratio:.3g}: divide the features by a common "
+        "factor, or lower C, to need fewer epochs."
     )
 
 
 def _what_helps_kernels(estimator):
-    """The same where kernel values are rounded by too much: str."""
+    """Return the same advice for kernel values that are rounded too much (str)."""
     text = (
         " Rounding of the kernel values in double precision changes the objective by more than the "
-        "accuracy to be proven, so that no solver proves it. "
+        "required accuracy, so no solver can prove it. "
     )
     if estimator.kernel == "poly":
         return text + "Standardize the columns of X, or lower C or degree."
@@ -157,7 +157,7 @@ def _what_helps_kernels(estimator):
 
 
 def _is_within_rounding(run):
-    """True if rounding of a kernel matrix exceeds the gap that the accuracy requires."""
+    """Return whether rounding of a kernel matrix exceeds the gap that the accuracy requires."""
     if run.eps is None or run.weights.dual is None:
         return False
     change = 0.5 * run.dual_scale**2 * rounding_of_sqnorm(run.data, run.weights)
@@ -165,14 +165,14 @@ def _is_within_rounding(run):
 
 
 def _what_separates(estimator, run):
-    """What to do about classes with a hard margin that a fit has not separated: str."""
+    """Return advice for a hard-margin fit that has not separated the classes (str)."""
     if run.ending is Ending.INFEASIBLE:
-        return "A finite C allows for that."
-    text = "If none does, the upper bound falls towards 0; a finite C allows for that."
+        return "Use a finite C, which allows for that."
+    text = "If none does, the upper bound falls towards 0: use a finite C, which allows for that."
     if estimator.fit_intercept and getattr(estimator, "penalize_intercept", True):
         is_optional = hasattr(estimator, "penalize_intercept")
-        text += " A penalised intercept is long where features are far from 0: centre them"
-        text += ", or give penalize_intercept=False." if is_optional else "."
+        text += " A penalised intercept costs much if features are far from 0: centre them"
+        text += ", or set penalize_intercept=False." if is_optional else "."
     if short_name(estimator) != "auto":
         text += " MarginClassifier(C=inf) separates the classes, or proves that no hyperplane does."
     return text

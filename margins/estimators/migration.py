@@ -1,28 +1,28 @@
-"""What to give in place of parameters that scikit-learn's classifiers have and these do not."""
+"""Advice on parameters that scikit-learn's classifiers have and the classifiers of margins lack."""
 
-# {parameter: what to give}; of a tuple, the first is a parameter that a class must have for the advice.
+# {parameter: advice}. A tuple starts with a parameter that the class must have for the advice to apply.
 INSTEAD: dict[str, str | tuple[str, str]] = {
-    "alpha": ("C", "give C=1 / (alpha * n_samples)"),
-    "average": ("averaging", "give averaging='averaged'"),
-    "break_ties": "of equal scores, or of equal votes, the first class is predicted",
+    "alpha": ("C", "use C=1 / (alpha * n_samples)"),
+    "average": ("averaging", "use averaging='averaged'"),
+    "break_ties": "if scores or votes are equal, the first class is predicted",
     "decision_function_shape": "there is one score for each class, as with 'ovr'",
-    "dual": "leave it out: the solver is chosen by the data, and primal and dual values are certified",
-    "early_stopping": "give margins.callbacks.EarlyStopping with samples held out",
-    "eta0": ("eta", "give eta"),
-    "multi_class": "classes are one-vs-rest; for pairs take MarginClassifier, or OneVsOneClassifier",
-    "n_iter_no_change": "leave it out: a fit ends when eps is proven",
-    "penalty": "it is 'l2'; for 'l1' take sklearn.svm.LinearSVC or SGDClassifier",
-    "probability": "take MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it",
-    "shrinking": "leave it out: no solver shrinks",
-    "tol": ("eps", "give eps, the accuracy that a fit proves"),
+    "dual": "omit it: the data decide the solver, and primal and dual values are certified",
+    "early_stopping": "use margins.callbacks.EarlyStopping with held-out samples",
+    "eta0": ("eta", "use eta"),
+    "multi_class": "classes are one-vs-rest; for pairs use MarginClassifier or OneVsOneClassifier",
+    "n_iter_no_change": "omit it: a fit ends when eps is proven",
+    "penalty": "it is 'l2'; for 'l1' use sklearn.svm.LinearSVC or SGDClassifier",
+    "probability": "use MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it",
+    "shrinking": "omit it: no solver shrinks",
+    "tol": ("eps", "use eps, the accuracy that a fit proves"),
 }
 
 
 def advice_for(names: list[str]) -> dict[str, str]:
-    """What to give in place of parameters that a class with these does not have: dict."""
+    """Return the advice on parameters that a class with the parameters `names` lacks (dict)."""
     advice = {}
-    for name, instead in INSTEAD.items():
-        needed, text = instead if isinstance(instead, tuple) else (None, instead)
-        if name not in names and (needed is None or needed in names):
+    for name, entry in INSTEAD.items():
+        required, text = entry if isinstance(entry, tuple) else (None, entry)
+        if name not in names and (required is None or required in names):
             advice[name] = text
     return advice

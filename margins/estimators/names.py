@@ -6,13 +6,13 @@ from margins.registry import name_of, name_of_path
 
 
 def display_name(estimator: object, method: str | None = None) -> str:
-    """The name of an estimator in errors and warnings: its registered name and its class.
+    """Return the name of an estimator in errors and warnings: its registered name and its class.
 
     Parameters
     ----------
     estimator : estimator instance
     method : str, optional
-        The method that the message is about.
+        Method that the message is about.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def display_name(estimator: object, method: str | None = None) -> str:
 
 
 def display_name_of_path(path: str) -> str:
-    """The name of a class, by its module and name, as `display_name` has it: str.
+    """Return the same name of a class as `display_name`, from its module and name (str).
 
     Examples
     --------
@@ -40,13 +40,13 @@ def display_name_of_path(path: str) -> str:
 
 
 class Caller(NamedTuple):
-    """A method of an estimator, which a message names: looked up only if there is a message.
+    """Method of an estimator in a message; its name is looked up only if the message is shown.
 
     Attributes
     ----------
     estimator : instance of a subclass of Declared
     method : str or None
-        None: the estimator itself.
+        None: the message names only the estimator.
     """
 
     estimator: Any

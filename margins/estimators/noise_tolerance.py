@@ -1,4 +1,4 @@
-"""The noise-tolerant perceptrons: one training loop with options, and averaging over its iterates.
+"""Noise-tolerant perceptrons: one training loop with options, and averaging over its iterates.
 
 The loop of Khardon & Wachman (2007), Figure 2, for weights w, a threshold theta and labels l = -1, +1:
 
@@ -6,12 +6,12 @@ The loop of Khardon & Wachman (2007), Figure 2, for weights w, a threshold theta
     if l_k (SUM - theta) <= tau theta_init, and k has been added less than alpha_bound times:
         w <- w + eta l_k x_k,   theta <- theta - eta l_k C
 
-Here it is the loop of all other algorithms. The threshold is a constant feature of size sqrt(C) whose
-weight starts at -theta_init / sqrt(C); divided by eta, with a = sum_k alpha_k y_k starting at 0,
+We run it in the common loop of all algorithms. The threshold is a constant feature of size sqrt(C) whose
+weight starts at -theta_init / sqrt(C). Divided by eta, with a = sum_k alpha_k y_k starting at 0,
 
     misclassified iff  a.y_k + bonus_k <= (tau theta_init + l_k theta_init) / eta
 
-(Their figures add eta l_k C to theta, which has the wrong sign and contradicts their results.)
+(The paper's figures add eta l_k C to theta. This sign is wrong and contradicts the paper's results.)
 
 Source: Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm.
 """
@@ -52,34 +52,34 @@ AVERAGINGS = get_args(AveragingName)
 
 
 class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
-    """A perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
+    """Perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
     WEIGHTS = "updates"
     LOSS_MARGIN = 0.0  # the loss of the perceptron
 
     ABOUT_ETA = (
-        "Learning rate: the step of an update. Decisions depend only on thresholds in units of it."
+        "Learning rate: the step of an update. Decisions depend only on thresholds in units of eta."
     )
     ABOUT_SCALING = (
-        "Square root of C, by eta times which an update moves the threshold. None: C is the mean of "
-        "K(x, x) over the training set, in a stream 1. 0: the threshold stays."
+        "Square root of C; an update moves the threshold by eta times C. None: C is the mean of "
+        "K(x, x) over the training set, or 1 in a stream. 0: the threshold stays fixed."
     )
     SCALINGS = optional(Interval(0, 1e60))
     ABOUT_SHUFFLE = (
-        "When the samples are permuted: before every epoch, once, or never (the order of X). Streams "
+        "When to permute the samples: before every epoch, once, or never (the order of X). Streams "
         "are processed in order."
     )
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, whose slack terms make any data separable; inf: the hard "
-        "margin. The lambda-trick is an approximation of it.",
+        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
+        "margin. The lambda-trick approximates a soft margin.",
         default=math.inf,
     )
     eta: float = parameter(Interval(1e-60, 1e60), ABOUT_ETA, default=0.1)
     lam: float = parameter(
         Interval(0, 1e60),
-        "The lambda-trick: once a sample has been added, lam K(x, x) is added to its own l (score).",
+        "The lambda-trick: once a sample has been added, its l (score) is increased by lam K(x, x).",
         default=0.0,
     )
     alpha_bound: float = parameter(
@@ -92,22 +92,23 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     )
     averaging: AveragingName = parameter(
         OneOf(*AVERAGINGS),
-        "Averaging or selection over iterates: the last hypothesis; the longest survivor; the votes of "
-        "all, each weighted by its number of correct predictions; their average; the pocket with "
-        "ratchet, the longest survivor that also classifies more training samples correctly than the "
-        "one before (in a stream: without ratchet); or the votes of the tail of hypotheses with the "
-        "fewest errors on samples held out (our definition). With votes the certificate is that of the "
-        "last hypothesis.",
+        "Averaging or selection over iterates. 'last': the last hypothesis. 'longest': the longest "
+        "survivor. 'voted': the votes of all hypotheses, weighted by their numbers of correct "
+        "predictions. 'averaged': their average. 'pocket': the pocket with ratchet, the longest "
+        "survivor that also classifies more training samples correctly than its predecessor (in a "
+        "stream: without ratchet). 'tail': the votes of the tail of hypotheses with the fewest errors "
+        "on held-out samples (our definition). With votes, the certificate describes the last "
+        "hypothesis.",
         default="last",
     )
     weighting: Literal["votes", "accesses"] = parameter(
         OneOf("votes", "accesses"),
-        "Weights of averaging='averaged': numbers of correct predictions, or of all predictions.",
+        "Weights of averaging='averaged': the numbers of correct predictions, or of all predictions.",
         default="votes",
     )
     validation_fraction: float = parameter(
         Interval(0, 1, "neither"),
-        "The share of the samples held out, with averaging='tail'.",
+        "Share of the samples to hold out with averaging='tail'.",
         default=0.1,
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(
@@ -115,15 +116,15 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     )
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "Epochs. A fit ends earlier if one makes no update; the result is that of all.",
+        "Number of epochs. A fit ends earlier if an epoch makes no updates, with the same result.",
         default=100,
     )
 
     KEPT = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; averages, the survivor or the mistakes with their votes; the units. Dual "
-        "variables, for the lambda-trick and the alpha-bound, only with ``warm_start=True``: in a "
-        "stream every sample is new."
+        "variables, for the lambda-trick and the alpha-bound, are kept only with ``warm_start=True``: "
+        "in a stream every sample is new."
     )
     # True: a fit warns if it does not end with an epoch without updates.
     WARNS = False
@@ -133,22 +134,22 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     votes_ = OfVotes("votes")
 
     def thresholds(self, units: Mapping[str, float]) -> tuple[float, float]:
-        """The thresholds of scores of negative and of positive samples, in units of updates.
+        """Return the score thresholds of negative and positive samples, in units of updates.
 
         Parameters
         ----------
         units : mapping of str to float
-            Those of `units_of`, of the training set or of the stream.
+            The result of `units_of` for the training set or the stream.
         """
         raise NotImplementedError(f"{type(self).__name__} must define thresholds(units).")
 
     def units_of(self, sqnorms: NDArray[np.float64]) -> dict[str, float]:
-        """The units of thresholds, as fitted attributes: dict.
+        """Return the units of thresholds, as fitted attributes (dict).
 
         Parameters
         ----------
         sqnorms : ndarray of float64, shape (m,)
-            K(x_k, x_k) of the training set; of a stream, the unit 1 alone.
+            K(x_k, x_k) of the training set; in a stream, only the unit 1.
         """
         if not self.fit_intercept:
             return {"sqrho_": 0.0}
@@ -157,17 +158,17 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         return {"sqrho_": float(self.intercept_scaling) ** 2}
 
     def first_theta(self, units: Mapping[str, float]) -> float:
-        """The threshold before the first update, in units of updates: float."""
+        """Return the threshold before the first update, in units of updates (float)."""
         return 0.0
 
     def why_not_in_partitions(self):
-        if self.averaging in (*VOTING, "pocket"):  # rows of mistakes, and of all samples, at any time
+        if self.averaging in (*VOTING, "pocket"):  # they read rows of mistakes, or all rows, at any time
             return "averaging", "'last', 'longest' or 'averaged'", self.averaging
         return super().why_not_in_partitions()
 
     def specification(self, sqnorms, continues=False):
         units = self.units_of(sqnorms)
-        if continues:  # the model has its units
+        if continues:  # keep the units of the model
             units = {name: getattr(self, name) for name in units}
         theta, held_out = self.first_theta(units), 0.0
         if self.averaging == "tail":
@@ -187,21 +188,21 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             shuffle=self.shuffle,
             held_out=held_out,
             averaging=lambda weights: self._make_averaging(weights, theta),
-            needs_same_samples=self.averaging == "pocket",  # the ratchet counts over them
+            needs_same_samples=self.averaging == "pocket",  # the ratchet counts over these samples
         )
 
     def _held_out(self, n_samples):
-        """The share of the samples that is held out: float."""
+        """Return the share of the samples to hold out (float)."""
         n_held_out = math.ceil(self.validation_fraction * n_samples)
         if n_held_out == n_samples:
             raise ValueError(
                 f"validation_fraction of {self._display_name()} must leave samples to train on. "
-                f"Got {self.validation_fraction!r}, which holds out all {n_held_out}."
+                f"Got {self.validation_fraction!r}, which holds out all {n_held_out} samples."
             )
         return self.validation_fraction
 
     def _make_averaging(self, weights, theta):
-        """What averages or selects iterates: Averaging, or None."""
+        """Return the averaging or selection of iterates (Averaging or None)."""
         if self.averaging == "longest":
             return LongestSurvivor(weights)
         if self.averaging == "averaged":
@@ -211,7 +212,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         return MistakeHistory() if self.averaging in VOTING else None
 
     def online_rules(self, sqradius):
-        """None: the rules depend on units of the training set. A subclass may have other rules."""
+        """Return None: the rules depend on units of the training set. A subclass may return rules."""
 
     def chunk_rules(self, sqradius, specification, weight=1.0):
         rules = self.online_rules(sqradius)
@@ -226,7 +227,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         yield Phase(self.chunk_rules(run.sqradius, run.specification))
 
     def _train(self, training):
-        """Train all binary problems in one order; with one thread, all in each pass over the data."""
+        """Train all binary problems in one sample order; one thread trains all in each pass."""
         n_problems = training.n_problems
         seeds = seeds_of(self.random_state, 1) * n_problems
         is_in_parts = training.training_set.is_in_parts
@@ -237,7 +238,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         train_in_one_pass(runs, phases, math.inf if training.budget is None else training.budget.end)
         return runs
 
-    # The model; with votes, the mistakes and votes of all hypotheses.
+    # With votes, the model is the mistakes and votes of all hypotheses.
 
     def _model_attributes(self, fit):
         attributes = {"_model_averaging": (self.averaging, self.weighting), "_voted_model": None}
@@ -245,15 +246,15 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             return {**attributes, **super()._model_attributes(fit)}
         voted = self._voted_model if fit.n_seen > 0 else None
         if voted is not None and fit.continuation is not None:
-            voted = VotedModel(*voted.parts)  # a fit that is interrupted leaves the model as it was
+            voted = VotedModel(*voted.parts)  # an interrupted fit must leave the model unchanged
         voted = self._with_votes_of(fit, voted)
         if self.averaging == "tail":
             self._choose_tails(fit, voted)
-        # eta may have changed when votes are counted.
+        # Store the threshold: eta may change before votes are counted.
         return {**attributes, "_voted_model": voted, "_first_theta": fit.specification.theta}
 
     def _with_votes_of(self, fit, voted):
-        """A model with the mistakes and votes of a fit added, a new one if there is none: VotedModel."""
+        """Return a model, new if it is None, with the mistakes and votes of a fit added (VotedModel)."""
         histories = [run.averaging for run in fit.runs]
         numbers = np.unique(np.concatenate([history.mistakes for history in histories]))
         vectors, support = fit.training_set.support(numbers)
@@ -285,7 +286,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     def _choose_tails(self, fit, model):
         """Keep only the votes of the tail of hypotheses with the fewest errors on held-out samples."""
         samples, kernel = fit.training_set.samples, fit.training_set.kernel
-        # Rows and columns of a precomputed X are selected.
+        # In a precomputed X, both rows and columns have been selected.
         support = np.searchsorted(samples.kept, model.support)
         lists = model.arguments(
             fit.training_set.scheme.positive, fit.specification.theta, fit.specification.sqrho
@@ -296,14 +297,14 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             errors = np.zeros(len(model.votes[index]), dtype=np.int64)
             for batch, products in kernel.blocks(samples.X[held_out], model.support_vectors, support):
                 errors += tail_errors(products, *lists[index], np.ascontiguousarray(truth[batch]))
-            model.keep_tail(index, int(np.argmin(errors)))  # of equals, the longest tail
+            model.keep_tail(index, int(np.argmin(errors)))  # argmin breaks ties by the longest tail
 
     def _scores(self, X):
         model = getattr(self, "_voted_model", None)
         if model is None:
             return super()._scores(X)
         codes = positive_codes(len(self.classes_))
-        # Before the rows: another thread may add to both.
+        # Read the votes before the rows: another thread may be adding to both.
         lists = model.arguments(codes, self._first_theta, self.sqrho_)
         return count_in_blocks(self.kernel_, X, self.support_vectors_, self.support_, [lists])[0]
 
@@ -316,26 +317,26 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         self._check_averaging("fit", "with warm_start=True", streams)
 
     def _check_averaging(self, method, where, streams):
-        """Raise ValueError if the model cannot continue with this averaging."""
-        given, name = (self.averaging, self.weighting), self._display_name(method)
+        """Raise a ValueError if the model cannot continue with this averaging."""
+        averaging, name = (self.averaging, self.weighting), self._display_name(method)
         if self.averaging == "tail":
             raise ValueError(
-                f"averaging of {name} must not be 'tail' {where}, which is chosen on samples "
+                f"averaging of {name} must not be 'tail' {where}: the tail is chosen on samples "
                 "held out of a training set. Got 'tail'."
             )
-        if streams is not None and given != self._model_averaging:
+        if streams is not None and averaging != self._model_averaging:
             raise ValueError(
                 f"averaging and weighting of {name} must stay {self._model_averaging} until "
-                f"the end of the stream. Got {given}."
+                f"the end of the stream. Got {averaging}."
             )
 
 
 class NoiseTolerantClassifier(AveragingClassifier):
-    """The options of Khardon & Wachman with their defaults."""
+    """Perceptron with the options of Khardon & Wachman, and their defaults."""
 
     ABOUT_THETA = (
-        "The threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
-        "training set, in a stream 1."
+        "Threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
+        "training set, or 1 in a stream."
     )
     THETAS = optional(Interval(0, 1e60))
 
@@ -350,8 +351,8 @@ class NoiseTolerantClassifier(AveragingClassifier):
         super().check_parameters()
         if self.tau > 0 and self.theta_init == 0:
             raise ValueError(
-                f"tau of {self._display_name()} is in units of theta_init, so it must be 0 where "
-                f"theta_init is 0. Got tau={self.tau!r}. Give theta_init=None or a positive number."
+                f"tau of {self._display_name()} is in units of theta_init, so it must be 0 if "
+                f"theta_init is 0. Got tau={self.tau!r}. Set theta_init to None or a positive number."
             )
 
     def units_of(self, sqnorms):
@@ -366,5 +367,5 @@ class NoiseTolerantClassifier(AveragingClassifier):
 
 
 def mean_of(values):
-    """The mean of an array, as np.mean computes it but without its overhead, as long as a short fit."""
+    """Return the same mean as np.mean, whose overhead is as long as a short fit."""
     return float(np.add.reduce(values) / len(values))

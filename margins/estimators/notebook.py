@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted classifier, below scikit-learn's diagram."""
+"""The summary of a fitted classifier in a notebook, below scikit-learn's diagram."""
 
 import html
 import math
@@ -8,14 +8,14 @@ import numpy as np
 from margins.estimators.messages import short_name
 from margins.training.schemes import fitted_scheme
 
-# Binary problems beyond which only the worst ones are listed.
+# With more binary problems than this, only the worst are listed.
 MOST_ROWS = 10
 STYLE = "border-collapse:collapse;margin:0.4em 0"
 CELL = 'style="padding:0.1em 0.8em;text-align:right"'
 
 
 def fitted_block(estimator):
-    """The solver, the effort and the certificates of a classifier: str of HTML; empty before a fit."""
+    """Return the solver, effort and certificates of a classifier as HTML (str; empty before a fit)."""
     if not hasattr(estimator, "solver_"):
         return ""
     state = "converged" if estimator.converged_ else "not converged"
@@ -27,21 +27,21 @@ def fitted_block(estimator):
     rows = "".join(_row(cells) for cells in _rows(estimator))
     header = _row(("class", "relative gap", "proven fraction", "margin", "upper bound"), "th")
     table = f'<table style="{STYLE}">{header}{rows}</table>' if rows else ""
-    which = f"<div>{_which_margin(estimator)}</div>" if rows else ""
-    return f'<div class="margins-certificates" style="margin-top:0.5em">{summary}{table}{which}</div>'
+    note = f"<div>{_margin_note(estimator)}</div>" if rows else ""
+    return f'<div class="margins-certificates" style="margin-top:0.5em">{summary}{table}{note}</div>'
 
 
-def _which_margin(estimator):
-    """The kind of margin that the table shows, in a sentence: str."""
+def _margin_note(estimator):
+    """Return a sentence on the kind of margin that the table shows (str)."""
     if not estimator.fit_intercept:
-        return "Margins are those of hyperplanes through the origin."
+        return "Hyperplanes pass through the origin."
     if getattr(estimator, "penalize_intercept", True):
         return "Margins count the intercept as one more weight."
     return "The intercept is free: with C=inf, margins are distances from the hyperplane."
 
 
 def _rows(estimator):
-    """The cells of each binary problem; of very many, those of the largest gaps."""
+    """Yield the cells of each binary problem; if there are many, only for the largest gaps."""
     certificates = estimator.certificates_
     labels = [_text_of(label) for label in fitted_scheme(estimator).labels(estimator.classes_)]
     gaps = [certificate.gap for certificate in certificates]
@@ -62,10 +62,10 @@ def _rows(estimator):
 
 
 def _text_of(label):
-    """A label, or the two of a pair: str."""
+    """Return the text of a label, or of both labels of a pair (str)."""
     return " or ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def _row(cells, tag="td"):
-    """A row of a table: str of HTML."""
+    """Return a row of a table as HTML (str)."""
     return f"<tr>{''.join(f'<{tag} {CELL}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -1,9 +1,9 @@
 """Streams and warm starts: training that continues from a model.
 
-An algorithm with streams defines their rules (`online_rules`). A chunk is one epoch in the order given;
-between chunks the state of a `Stream` is kept. The result is bit for bit the same for any division into
-chunks. A fit leaves such a state, too: `partial_fit` continues from it, and so does the next `fit` with
-``warm_start=True``. docs/streams.md lists what each algorithm keeps.
+An algorithm that learns from streams defines their rules (`online_rules`). A chunk is one epoch, in the
+order of its rows; a `Stream` keeps the state between chunks. The result is bit for bit the same for any
+division into chunks. A fit leaves such a state, too: `partial_fit` continues from it, and so does the
+next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
 from contextlib import contextmanager
@@ -40,19 +40,20 @@ class OnlineMixin(Declared):
 
     warm_start: bool = parameter(
         BOOLEAN,
-        "True: `fit` continues from the model of the last fit or chunk, if there is one. With dual "
-        "variables or an accuracy to prove, which are about the samples, only with the same X and y.",
+        "True: `fit` continues from the model of the last fit or chunk, if there is one. X and y must "
+        "then be the same if the fit keeps dual variables or proves an accuracy: both are about these "
+        "samples.",
         default=False,
     )
 
     def online_rules(self, sqradius: float) -> Rules:
-        """The rules of a stream.
+        """Return the rules of a stream.
 
         Parameters
         ----------
         sqradius : float
-            R^2, the largest squared norm of a sample so far, bias and slack term included: of the
-            stream, and of the fit that it continues.
+            R^2, the largest squared norm of a sample so far, bias and slack term included, in the
+            stream and in the fit that it continues.
 
         Returns
         -------
@@ -61,18 +62,18 @@ class OnlineMixin(Declared):
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
 
     def online_averaging(self, weights: WeightVector) -> Averaging | None:
-        """Averaging or selection over iterates, given the weight vector before the first sample."""
+        """Return the averaging of iterates, or None, for the weight vector before the first sample."""
         return None
 
     def chunk_rules(self, sqradius: float, specification: Specification, weight: Any) -> Rules:
-        """The rules of a chunk; by default those of `online_rules`.
+        """Return the rules of a chunk; by default, the result of `online_rules`.
 
         Parameters
         ----------
         sqradius : float
-            As for `online_rules`.
+            As in `online_rules`.
         specification : margins.training.specification.Specification
-            Of the stream, with its units.
+            Specification of the stream, with its units.
         weight : float or ndarray of float64, shape (m,)
             Weights of the samples of the chunk.
 
@@ -82,10 +83,11 @@ class OnlineMixin(Declared):
         """
         return self.online_rules(sqradius)
 
-    # The state between chunks, as the docstring of an algorithm describes it.
+    # Description of the state between chunks, for the docstring of an algorithm.
     KEPT = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
-        "the dual variables; the longest sample so far. Dual variables only with ``warm_start=True``."
+        "the dual variables; the norm of the longest sample so far. Dual variables are kept only with "
+        "``warm_start=True``."
     )
     # False: the parameters need more than one pass, so there is no `partial_fit`.
     is_online = True
@@ -100,22 +102,22 @@ class OnlineMixin(Declared):
     ) -> Self:
         """Process the samples once, in order, continuing from the last call of `partial_fit` or `fit`.
 
-        The result is the same for any division into chunks. Where `fit` computes a unit from the
-        training set, R, theta_init or intercept_scaling, a stream uses the longest sample so far for R,
-        and 1 for the others; after a fit, those of the fit. A clone begins a new stream.
+        The result is the same for any division into chunks. `fit` computes some units (R, theta_init,
+        intercept_scaling) from the training set. A stream uses the norm of the longest sample so far as
+        R, and 1 for the others; after a fit, it uses the units of the fit. A clone starts a new stream.
 
-        Afterwards `certificates_` is an empty list, since a margin achieved would need another pass.
-        `upper_bounds_` has, for each binary problem, the bound |a| / S, which no margin of all samples
-        so far exceeds.
+        Afterwards `certificates_` is an empty list: computing the margin achieved would need another
+        pass. `upper_bounds_` has the bound |a| / S of each binary problem; no margin of all samples so
+        far exceeds it.
 
         Parameters
         ----------
         X : array-like or sparse matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         classes : array-like, shape (n_classes,), optional
-            All classes of the stream; needed in the first call, unless a fit has seen them.
+            All classes of the stream; required in the first call, unless a fit has seen them.
         sample_weight : array-like of float, shape (n_samples,), optional
-            As of `fit`.
+            As in `fit`.
 
         Returns
         -------
@@ -124,16 +126,16 @@ class OnlineMixin(Declared):
         Raises
         ------
         ValueError
-            If a parameter or the data are not allowed, if `classes` are missing or change, or with a
-            kernel: a stream keeps no samples to evaluate it on. The stream is then unchanged. Also if
-            the model is one of a skops file, which keeps no streams.
+            If a parameter or the data are not allowed, if `classes` are missing or change, with a kernel
+            (a stream keeps no samples to evaluate it on), or if the model was loaded from a skops file,
+            which keeps no streams. The stream is unchanged.
         RuntimeError
             If the estimator is in use by another thread.
         margins.rules.RuleError
-            If a rule returns a number that is not finite. The model stays; the next call begins a new
-            stream.
+            If a rule returns a number that is not finite. The model is unchanged; the next call starts a
+            new stream.
         KeyboardInterrupt
-            On Ctrl-C. The stream is then as before the call.
+            On Ctrl-C. The stream is then in the same state as before the call.
         """
         self.check_parameters()  # type: ignore[attr-defined]  # of the classifier
         self._check_stream()
@@ -153,13 +155,13 @@ class OnlineMixin(Declared):
         valid = validate_chunk(self, X, y, classes, is_first=is_first, name=name)
         samples = self._weighted(valid, sample_weight, all_classes=False)
         is_blank = len(samples.kept) == 0
-        if is_blank:  # its samples have a shape and labels, and are not processed
+        if is_blank:  # keep the shape and the labels of its samples, but do not process them
             samples = weighted_samples(name, valid, None, None, all_classes=False)
         training_set = TrainingSet(samples, LINEAR, rows_of)
         scheme = training_set.scheme
         if is_first:
             check_model_fits(name, scheme.n_problems, samples.n_features)
-        # No chunk decides the units.
+        # The units must not depend on the chunk.
         specification = self.specification(np.ones(1), continues=not is_first).for_stream()
         problems = [training_set.problem(code, specification) for code in scheme.positive]
         n_seen, sqradius = (0, 0.0) if is_first else (self._n_seen, self._sqradius)
@@ -170,7 +172,7 @@ class OnlineMixin(Declared):
             segments, sqradius = segments_of(
                 training_set.augmented_sqnorms(specification) + problems[0].loss.diag,
                 sqradius,
-                # Zero rows alone are no unit.
+                # Zero rows alone cannot serve as a unit.
                 lambda sqradius: self.chunk_rules(
                     sqradius if sqradius >= SMALLEST_SQNORM else 1.0, specification, samples.weight
                 ),
@@ -195,7 +197,7 @@ class OnlineMixin(Declared):
 
     @contextmanager
     def _model_restored_on_error(self, streams):
-        """Restore what a chunk changes in place, if it is interrupted."""
+        """Restore the state that a chunk changes in place if the chunk is interrupted."""
         saved = [stream.saved() for stream in streams]
         try:
             yield
@@ -209,7 +211,7 @@ class OnlineMixin(Declared):
         stream.process(data, segments)
 
     def _attributes_of_streams(self, fit):
-        """The fitted attributes after a chunk: dict."""
+        """Return the fitted attributes after a chunk (dict)."""
         streams = fit.runs
         return {
             **sample_attributes(fit),
@@ -225,18 +227,18 @@ class OnlineMixin(Declared):
             "converged_": False,
         }
 
-    # What a fit leaves, and what a warm start continues from.
+    # The state that a fit leaves, and that a warm start continues from.
 
     def _check_state_is_kept(self, method, advice):
-        """Raise ValueError for a model without the state that training continues from."""
+        """Raise a ValueError for a model without the state that training continues from."""
         if hasattr(self, "classes_") and not hasattr(self, "_streams"):
             raise ValueError(
-                f"The model of {self._display_name(method)} must have the state of its stream to go on "
-                f"from. Got one without it: skops files leave it out, pickles keep it. {advice}."
+                f"The model of {self._display_name(method)} must have the state of its stream to "
+                f"continue. Got a model without it: skops files omit it, pickles keep it. {advice}."
             )
 
     def _continuation(self):
-        self._check_state_is_kept("fit", "With warm_start=False a fit begins at zero")
+        self._check_state_is_kept("fit", "With warm_start=False, a fit starts from zero")
         streams = getattr(self, "_streams", None)
         self._check_warm_start(streams)
         if streams is None:
@@ -246,17 +248,17 @@ class OnlineMixin(Declared):
         )
 
     def _check_warm_start(self, streams):
-        """Raise ValueError for parameters that a warm start, from these streams, does not allow."""
+        """Raise a ValueError if a warm start from these streams does not allow the parameters."""
         if not self._is_linear:
             raise ValueError(
                 f"warm_start of {self._display_name('fit')} must be False with a kernel other than "
-                f"'linear': the products with its samples are not kept. Got kernel={self.kernel!r}."
+                f"'linear', whose products with the samples are not kept. Got kernel={self.kernel!r}."
             )
 
     def _attributes_of(self, fit):
         continuation, samples = fit.continuation, fit.training_set.samples
         if continuation is not None and not continuation.has_same_samples:
-            # The sum that a bound divides by has other samples in it.
+            # The bound divides by a sum that includes other samples.
             for run in fit.runs:
                 run.certificate = run.certificate.without_bound()
         attributes = super()._attributes_of(fit)
@@ -274,7 +276,7 @@ class OnlineMixin(Declared):
         }
 
     def _new_stream(self, specification, n_features):
-        """The state of one binary problem before the first sample: Stream."""
+        """Return the state of one binary problem before the first sample (Stream)."""
         weights = WeightVector(n_features)
         averaging = (specification.averaging or self.online_averaging)(weights)
         if averaging is not None:
@@ -282,14 +284,14 @@ class OnlineMixin(Declared):
         return Stream(weights, averaging, specification.theta)
 
     def _stream_after(self, run, samples):
-        """The state of one binary problem after a fit: Stream."""
+        """Return the state of one binary problem after a fit (Stream)."""
         averaging = None if run.averaging is None else run.averaging.for_stream()
         stream = Stream(run.weights.without_dual(), averaging, run.theta)
         stream.go_on_from(run, self.warm_start)
         return stream
 
     def _check_stream(self):
-        """Raise ValueError for parameters, or a fitted model, that streams do not allow."""
+        """Raise a ValueError if streams do not allow the parameters or the fitted model."""
         if not self._is_linear:
             raise ValueError(
                 f"kernel of {self._display_name('partial_fit')} must be 'linear': a stream keeps no "
@@ -298,13 +300,13 @@ class OnlineMixin(Declared):
         fitted = getattr(self, "kernel_", LINEAR)
         if fitted != LINEAR:
             raise ValueError(
-                f"kernel of {self._display_name('partial_fit')} must be 'linear', also that of the "
-                f"model it goes on from. Got one fitted with kernel={fitted.label}; a clone begins a "
-                "new stream."
+                f"kernel of {self._display_name('partial_fit')} must be 'linear', also in the model "
+                f"that it continues from. Got a model fitted with kernel={fitted.label}; a clone "
+                "starts a new stream."
             )
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: the "
-                f"balance of a stream is not known before its end. Got {self.class_weight!r}."
+                f"class_weight of {self._display_name('partial_fit')} must be a mapping or None: class "
+                f"counts are unknown before a stream ends. Got {self.class_weight!r}."
             )
-        self._check_state_is_kept("partial_fit", "A clone begins a new stream")
+        self._check_state_is_kept("partial_fit", "A clone starts a new stream")

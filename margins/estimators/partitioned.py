@@ -1,8 +1,8 @@
 """Fits of samples that are not in memory: dask collections, memory maps, chunks.
 
-`MarginClassifier` makes Newton steps of sums over the partitions. The algorithms of rules process one
-partition after the other: only what a run reads of X differs, so that their fit is the one of
-`BaseMarginClassifier` over a `StreamedMatrix`.
+`MarginClassifier` computes Newton steps from sums over the partitions. Rule-based algorithms process one
+partition at a time. Their runs only read X differently, so they use the fit of `BaseMarginClassifier`,
+over a `StreamedMatrix`.
 """
 
 import math
@@ -25,12 +25,12 @@ from margins.partitions.streamed import scan
 from margins.training.fit import Fit
 from margins.training.schemes import scheme_of
 
-# The reason of algorithms that need rows of all samples at any time.
+# The reason of algorithms that may need the row of any sample at any time.
 IN_MEMORY = ("X", "in memory", None)
 
 
 class SamplesElsewhere(NamedTuple):
-    """Stand-in for a training set that is not in memory: what fitted attributes need of it."""
+    """Stand-in for a training set that is not in memory, with what fitted attributes need."""
 
     samples: Samples
     kernel: Any = LINEAR
@@ -46,7 +46,7 @@ class SamplesElsewhere(NamedTuple):
 
 
 def why_not_streamed(estimator):
-    """Why an estimator is not fitted to samples in partitions: (parameter, allowed, got) or None.
+    """Return why an estimator does not accept partitions, as (parameter, allowed, got), or None.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def why_not_streamed(estimator):
 
 
 def is_streamed(estimator, X):
-    """True if the samples are in partitions.
+    """Return whether the samples are in partitions.
 
     Raises
     ------
     ValueError
-        If the algorithm or a parameter does not allow that.
+        If they are, but the algorithm or a parameter does not allow partitions.
     """
     if not is_in_parts(X):
         return False
@@ -79,13 +79,13 @@ def is_streamed(estimator, X):
         kind = "Chunks" if isinstance(X, Chunks) else "a dask collection"
         raise ValueError(
             f"{name} of {Caller(estimator, 'fit')} must be {allowed} if X is {kind}, whose "
-            f"samples are not in memory together. Got {got!r}."
+            f"samples are never all in memory at once. Got {got!r}."
         )
     return True
 
 
 def read_samples(estimator, X, y, sample_weight):
-    """Read samples in partitions for the first time: Samples, whose X is a StreamedMatrix."""
+    """Scan samples in partitions for the first time (Samples, whose X is a StreamedMatrix)."""
     name = Caller(estimator, "fit")
     first = scan(executor_of(name, X, y, sample_weight, 1), name)
     scanned = first.scanned
@@ -94,7 +94,7 @@ def read_samples(estimator, X, y, sample_weight):
 
 
 def takes_partitions(estimator, X):
-    """True if samples are to be fitted in partitions by Newton steps; see `is_streamed`.
+    """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ def takes_partitions(estimator, X):
 
 
 def fit_in_partitions(estimator, X, y, sample_weight):
-    """Fit samples in partitions by Newton steps: Fit. The estimator is not changed.
+    """Fit samples in partitions by Newton steps, without changing the estimator (Fit).
 
     Parameters
     ----------
     estimator : MarginClassifier
     X, y, sample_weight
-        As `fit` takes them.
+        As in `fit`.
     """
     with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
         runs = partitioned.train(partitioned.problems([estimator.C]))
@@ -118,15 +118,15 @@ def fit_in_partitions(estimator, X, y, sample_weight):
 
 
 def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
-    """Samples in partitions, scanned, for fits by Newton steps: PartitionedFit.
+    """Scan samples in partitions, and return them ready for Newton steps (PartitionedFit).
 
     Parameters
     ----------
     estimator : MarginClassifier
     X, y, sample_weight
-        As `fit` takes them.
+        As in `fit`.
     n_folds : int, optional
-        Folds of rows that fits may leave out.
+        Number of folds of rows that fits may leave out.
     """
     name, max_time = Caller(estimator, "fit"), estimator.max_time
     seed = seeds_of(estimator.random_state, 1)[0]
@@ -143,9 +143,9 @@ def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
 
 
 def fit_of(scanned, runs, absent):
-    """The fit of the problems of all classes, as those in memory leave it: Fit.
+    """Return the fit of all binary problems, in the form of a fit in memory (Fit).
 
-    `absent` are the classes without samples of positive weight, as of `Samples`.
+    `absent` are the classes without samples of positive weight, as in `Samples`.
     """
     samples = Samples(
         None,

@@ -1,4 +1,4 @@
-"""Regularisation paths: fits of the same samples for many penalties C, each with its own proof."""
+"""Regularisation paths: fits of the same samples for many penalties C, each with a proof."""
 
 import copy
 from collections.abc import Sequence
@@ -21,25 +21,25 @@ from margins.losses import Loss
 from margins.training.along_c import paths_of
 from margins.training.fit import Fit
 
-# The ends of a grid of C that is given by its number of values, as LogisticRegressionCV's.
+# The ends of a grid of C with a given number of values, as in LogisticRegressionCV.
 SMALLEST_OF_GRID, LARGEST_OF_GRID = -4, 4  # powers of ten
 
 
 @dataclass(frozen=True, eq=False)
 class SVMPath:
-    """A regularisation path: fitted classifiers along C.
+    """Regularisation path: fitted classifiers along C.
 
     Attributes
     ----------
     Cs : ndarray of float64, shape (n_cs,)
-        In the order given.
+        Penalties, in the order in which they were passed.
     classifiers : list of MarginClassifier, length n_cs
-        Fitted, each with C, certificates and all other attributes of its own.
+        Fitted classifiers, one for each C, with certificates and all other attributes.
 
     See Also
     --------
-    svm_path : Computes it.
-    margins.plotting.CoefficientPathDisplay : Draws it.
+    svm_path : Computes a path.
+    margins.plotting.CoefficientPathDisplay : Draws a path.
 
     Examples
     --------
@@ -58,34 +58,34 @@ class SVMPath:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The labels: ndarray, shape (n_classes,)."""
+        """The labels (ndarray, shape (n_classes,))."""
         return self.classifiers[0].classes_
 
     @property
     def coefs(self) -> NDArray[np.float64]:
-        """The weights: ndarray of float64, shape (n_cs, n_problems, n_features). Linear kernel only.
+        """The weights (ndarray of float64, shape (n_cs, n_problems, n_features)); linear kernel only.
 
-        Two classes are one problem, more are one for each class or, one-vs-one, for each pair.
+        Two classes make one problem; several make one for each class or, one-vs-one, for each pair.
         """
         return np.array([dense_coef(classifier) for classifier in self.classifiers])
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
-        """The intercepts: ndarray of float64, shape (n_cs, n_problems)."""
+        """The intercepts (ndarray of float64, shape (n_cs, n_problems))."""
         return np.array([classifier.intercept_ for classifier in self.classifiers])
 
     @property
     def certificates(self) -> list[list[Certificate]]:
-        """For each C and each problem, what is proven of it: list of list of Certificate."""
+        """The certificates of each C and each problem (list of list of Certificate)."""
         return [classifier.certificates_ for classifier in self.classifiers]
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """For each C, True if all its problems reached `eps`: ndarray of bool, shape (n_cs,)."""
+        """True for each C whose problems all reached `eps` (ndarray of bool, shape (n_cs,))."""
         return np.array([classifier.converged_ for classifier in self.classifiers])
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """The scores of all classifiers.
+        """Return the scores of all classifiers.
 
         Parameters
         ----------
@@ -116,32 +116,32 @@ def svm_path(
     n_jobs: int | None = None,
     **params: Any,
 ) -> SVMPath:
-    """Support vector machines along C, each fit begun from its neighbour, each with its own proof.
+    """Fit support vector machines along C, each from its neighbour and with a proof.
 
-    As many fits of `MarginClassifier`, to the same accuracy, but faster: samples are read and validated
-    once, and each fit begins from the primal and dual solution for the next smaller C, scaled to be
-    feasible. More than two classes are one-vs-rest, or, with ``multi_class="ovo"``, one-vs-one.
+    The result is as accurate as separate fits of `MarginClassifier`, but takes less time: samples are
+    read and validated once, and each fit starts from the primal and dual solution for the next smaller
+    C, scaled to be feasible. Several classes are one-vs-rest or, with ``multi_class="ovo"``, one-vs-one.
 
     Parameters
     ----------
-    X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
+    X : array-like, sparse matrix, Chunks, or dask array or data frame, (n_samples, n_features)
     y : array-like, shape (n_samples,)
-        Labels of at least two classes; None with Chunks, which hold them.
+        Labels of at least two classes; None with Chunks, which hold the labels.
     Cs : int or array-like of float, shape (n_cs,), default=10
-        Finite penalties > 0, in any order. An integer: so many values from 1e-4 to 1e4, spaced evenly on
-        a logarithmic scale, as LogisticRegressionCV's.
+        Finite penalties > 0, in any order. An integer n: n values from 1e-4 to 1e4, spaced evenly on a
+        logarithmic scale, as in LogisticRegressionCV.
     loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss, default="squared_hinge"
     eps : float in (0, 1], default=0.01
-        Accuracy to prove for every C, as MarginClassifier's.
+        Accuracy to prove for every C, as in MarginClassifier.
     sample_weight : array-like of float, shape (n_samples,), optional
-        Multiplies C of every sample. Samples of weight 0 are left out.
+        Multiplies C of each sample. Samples of weight 0 are left out.
     n_jobs : int, optional
-        Threads for binary problems, as joblib counts them. Results do not depend on it. With a kernel
-        the problems take turns, since they share one cache of rows, and the threads share the work of
-        each.
+        Number of threads that train binary problems, counted as in joblib. Results do not depend on it.
+        With a kernel, the threads share the work of one problem at a time, since all problems share one
+        cache of rows.
     **params
-        Other parameters of MarginClassifier but `C`, `warm_start` and `max_time`, such as `kernel`,
-        `class_weight`, `solver` or `random_state`.
+        Other parameters of MarginClassifier, such as `kernel`, `class_weight`, `solver` or
+        `random_state`; not `C`, `warm_start` or `max_time`.
 
     Returns
     -------
@@ -152,13 +152,13 @@ def svm_path(
     TypeError
         If a parameter is unknown.
     ValueError
-        If a parameter or the data are not allowed; before any training.
+        If a parameter or the data are not allowed. It is raised before any training.
 
     Warns
     -----
     ConvergenceWarning
-        If fits end before their accuracy is proven: one, which states how many there are, and of the
-        worst one C and what it has proven.
+        If fits end before their accuracy is proven. A single warning states their number, and the C and
+        the proven accuracy of the worst.
 
     See Also
     --------
@@ -179,7 +179,7 @@ def svm_path(
     Cs = grid_of(Cs, "svm_path")
     for name in ("C", "warm_start", "max_time"):
         if name in params:
-            raise TypeError(f"svm_path does not take {name!r}: Cs says which fits there are.")
+            raise TypeError(f"svm_path does not take {name!r}: it fits one classifier for each of Cs.")
     estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
     estimator.check_parameters()
     classifiers, unproven = [MarginClassifier()] * len(Cs), []
@@ -195,14 +195,14 @@ def svm_path(
     if unproven:
         worst = worst_of(unproven)
         count = f"svm_path did not converge for {len(unproven)} of {len(Cs)} values of C."
-        warn_of(worst._replace(text=f"{count} The largest gap is that of {worst.text}"), 2)
+        warn_of(worst._replace(text=f"{count} The largest gap is at {worst.text}"), 2)
     return SVMPath(Cs, classifiers)
 
 
 def _fits_along(
     estimator: MarginClassifier, X: Any, y: Any, sample_weight: Any, Cs: NDArray[np.float64]
 ) -> list[Fit]:
-    """The fits for ascending values of C."""
+    """Return the fits for ascending values of C."""
     if takes_partitions(estimator, X):
         with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
             runs = partitioned.train(partitioned.problems(Cs))
@@ -217,17 +217,17 @@ def _fits_along(
         check_model_fits("svm_path", n_problems * len(Cs), n_features)
     specification = estimator.specification(training_set.sqnorms)
     paths = paths_of(training_set, specification, estimator, Cs)
-    runs_of_each = paths.train_all(estimator.random_state, Cs, lambda index, run: run, estimator.n_jobs)
-    return [Fit(training_set, runs[0].specification, list(runs)) for runs in runs_of_each]
+    runs_per_c = paths.train_all(estimator.random_state, Cs, lambda index, run: run, estimator.n_jobs)
+    return [Fit(training_set, runs[0].specification, list(runs)) for runs in runs_per_c]
 
 
 def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np.float64]:
-    """The values of C that a parameter `Cs` stands for: ndarray of float64, shape (n_cs,).
+    """Return the values of C that the parameter `Cs` asks for (ndarray of float64, shape (n_cs,)).
 
     Raises
     ------
     ValueError
-        If it is no integer >= 1, and no array of finite numbers > 0.
+        If it is neither an integer >= 1 nor an array of finite numbers > 0.
     """
     if isinstance(Cs, Integral) and not isinstance(Cs, bool) and Cs >= 1:
         return np.logspace(SMALLEST_OF_GRID, LARGEST_OF_GRID, int(Cs))

@@ -1,4 +1,4 @@
-"""`tol` and `n_iter_no_change`, as scikit-learn's, of algorithms without an accuracy to prove."""
+"""`tol` and `n_iter_no_change`, as in scikit-learn, for algorithms that prove no accuracy."""
 
 import math
 from typing import ClassVar
@@ -9,19 +9,19 @@ from margins.training.specification import Patience
 
 
 class PatienceMixin(Declared):
-    """A fit that ends when its loss has ceased to fall."""
+    """Fits that end when their loss no longer falls."""
 
     tol: float | None = parameter(
         optional(Interval(0, math.inf, "left")),
-        "A problem ends after `n_iter_no_change` epochs in a row whose loss is not below the least one "
-        "so far by at least `tol`; `converged_` is then True. The loss is the mean of the training "
-        "samples after an epoch, which takes a pass over them. Streams have no epochs. None: no loss "
-        "is computed.",
+        "A problem ends after `n_iter_no_change` successive epochs whose loss is not below the smallest "
+        "loss so far by at least `tol`; `converged_` is then True. The loss is the mean loss of the "
+        "training samples after an epoch, which takes one more pass. Streams have no epochs. None: no "
+        "loss is computed.",
         default=None,
     )
     n_iter_no_change: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "So many epochs without progress end a fit, with `tol`.",
+        "Number of epochs without progress that end a fit, if `tol` is set.",
         default=5,
     )
 

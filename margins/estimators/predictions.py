@@ -1,4 +1,4 @@
-"""Predictions of classifiers, also of samples that are not in memory: dask collections and chunks."""
+"""Predictions of classifiers, also for samples that are not in memory: dask collections and chunks."""
 
 import math
 from typing import Any, Self, overload
@@ -18,22 +18,22 @@ from margins.partitions.samples import n_rows_of, named, read_labels
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
 from margins.training.schemes import fitted_scheme
 
-# Of `averaging`: the model is no weight vector.
+# Values of `averaging` whose model is not a weight vector.
 VOTING = ("voted", "tail")
 
 
 def by_blocks(X, function, dtype, n_columns=None):
-    """A function of rows, applied lazily to the parts of a dask collection: dask array.
+    """Apply a function of rows lazily to the parts of a dask collection, and return a dask array.
 
     Parameters
     ----------
-    X : array or data frame of dask
+    X : dask array or data frame
     function : callable
-        Of a part of X; returns an array of as many rows.
+        ``function(part)`` returns an array with one row for each row of the part.
     dtype : dtype
-        Of its results.
+        Data type of its results.
     n_columns : int, optional
-        How many columns they have; None: one dimension.
+        Number of columns of its results; None: one dimension.
     """
     import dask
     import dask.array as da
@@ -44,21 +44,21 @@ def by_blocks(X, function, dtype, n_columns=None):
         lengths = X.chunks[0]
     columns = () if n_columns is None else (n_columns,)
 
-    def of_part(part):
+    def apply(part):
         if part.shape[0] == 0:
             return np.empty((0, *columns), dtype)
         return function(part)
 
-    applied = dask.delayed(of_part, pure=False, traverse=False)
+    delayed = dask.delayed(apply, pure=False, traverse=False)
     parts = [
-        da.from_delayed(applied(part), (length, *columns), dtype=dtype)
+        da.from_delayed(delayed(part), (length, *columns), dtype=dtype)
         for part, length in zip(np.ravel(X.to_delayed()), lengths, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
 def by_chunks(chunks, function, name):
-    """A function of rows, applied to one chunk after the other: ndarray."""
+    """Apply a function of rows to one chunk at a time, and return all results (ndarray)."""
     parts = []
     for index in range(len(chunks)):
         X, _, _ = read_chunk(chunks, index, name)
@@ -73,69 +73,69 @@ def by_chunks(chunks, function, name):
 
 
 def accuracy_of(estimator, X, y, sample_weight):
-    """The accuracy on a dask collection or on chunks: float."""
+    """Return the accuracy on a dask collection or on chunks (float)."""
     name = estimator._display_name("score")
     if isinstance(X, Chunks):
         check_held_by_chunks(name, y, sample_weight)
         sums = [
-            _right(estimator, f"chunk {index} of {name}", *read_chunk(X, index, name))
+            _correct_weight(estimator, f"chunk {index} of {name}", *read_chunk(X, index, name))
             for index in range(len(X))
         ]
     else:
         import dask
 
         parts = dask_parts(name, X, y, sample_weight)
-        right = dask.delayed(_right, pure=False, traverse=False)
+        delayed = dask.delayed(_correct_weight, pure=False, traverse=False)
         sums = dask.compute(
-            *[right(estimator, f"chunk {index} of {name}", *part) for index, part in enumerate(parts)]
+            *[delayed(estimator, f"chunk {index} of {name}", *part) for index, part in enumerate(parts)]
         )
-    right, total = np.sum(sums, axis=0)
+    correct, total = np.sum(sums, axis=0)
     if not total > 0:
         raise ValueError(f"{name} must be given a sample of positive weight. Got none.")
-    return float(right / total)
+    return float(correct / total)
 
 
-def _right(estimator, chunk, X, y, weight):
-    """The weight of the samples that are classified correctly, and that of all."""
+def _correct_weight(estimator, chunk, X, y, weight):
+    """Return the weight of the correctly classified samples, and the weight of all samples."""
     with named(chunk):
         if n_rows_of(X) == 0:
             return 0.0, 0.0
         labels = read_labels(n_rows_of(X), y, weight, chunk)
         both = [*labels.classes.tolist(), *estimator.classes_.tolist()]
         check_labels(np.array(both, object), f"y of {chunk}, with the classes of the model,")
-        is_right = estimator.predict(X) == labels.classes[labels.codes]
-    weight = np.ones(len(is_right)) if labels.weight is None else labels.weight
-    return float(weight @ is_right), float(weight.sum())
+        is_correct = estimator.predict(X) == labels.classes[labels.codes]
+    weight = np.ones(len(is_correct)) if labels.weight is None else labels.weight
+    return float(weight @ is_correct), float(weight.sum())
 
 
 def _has_weights(classifier):
-    """True if a fit sets `coef_`: with the linear kernel, unless hypotheses vote."""
+    """Return whether a fit sets `coef_`: with the linear kernel, unless hypotheses vote."""
     return classifier._is_linear and getattr(classifier, "averaging", None) not in VOTING
 
 
 class PredictionsMixin(ClassifierMixin, Declared):
-    """Scores, classes and accuracies of a fitted classifier."""
+    """Scores, predicted classes and accuracy of a fitted classifier."""
 
     @overload
     def decision_function(self, X: LazyMatrix) -> Any: ...
     @overload
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]: ...
     def decision_function(self, X: Any) -> Any:
-        """Signed scores: ``X @ coef_.T + intercept_``, or those of the kernel.
+        """Return signed scores: ``X @ coef_.T + intercept_`` or, with a kernel, the kernel expansion.
 
-        With ``multi_class="ovo"`` of `MarginClassifier`: the votes for each class, and, as less than
-        half a vote, the sum of its scores in all pairs, as of SVC.
+        With ``multi_class="ovo"`` of `MarginClassifier`, the score of a class is its number of votes,
+        plus less than half a vote that grows with the sum of its scores in all pairs, as in SVC.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
-            Labels of Chunks are not read. With ``kernel="precomputed"``: K(x, training sample), shape
-            (n_samples, n_training_samples).
+        X : array-like, sparse matrix, Chunks, or dask array or data frame, (n_samples, n_features)
+            The labels in Chunks are not read. With ``kernel="precomputed"``: K(x, training sample),
+            shape (n_samples, n_training_samples).
 
         Returns
         -------
         ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Of a dask collection an array of dask, not computed yet.
+            For a dask collection: a dask array, not computed yet.
         """
         check_is_fitted(self)
         if isinstance(X, Chunks):
@@ -148,7 +148,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         return fitted_scheme(self).decision(self._scores(validate_points(self, X)))
 
     def _scores(self, X):
-        """The scores of validated X: ndarray of float64, shape (n_samples, n_problems)."""
+        """Return the scores of validated X (ndarray of float64, shape (n_samples, n_problems))."""
         return fitted_model(self).scores(X)
 
     @overload
@@ -156,19 +156,19 @@ class PredictionsMixin(ClassifierMixin, Declared):
     @overload
     def predict(self, X: MatrixLike) -> NDArray[Any]: ...
     def predict(self, X: Any) -> Any:
-        """The class with the largest score; for two classes, the second if its score is positive.
+        """Return the class with the largest score; of two classes, the second if the score is positive.
 
-        With ``multi_class="ovo"`` of `MarginClassifier`: that of the most votes, of equals the first
-        one.
+        With ``multi_class="ovo"`` of `MarginClassifier`, it is the class with the most votes, and the
+        first one of equal classes.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or dask array or data frame, (n_samples, n_features)
 
         Returns
         -------
         ndarray, shape (n_samples,)
-            Of a dask collection an array of dask, not computed yet.
+            For a dask collection: a dask array, not computed yet.
         """
         check_is_fitted(self)
         if isinstance(X, Chunks):
@@ -184,8 +184,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
     def sparsify(self) -> Self:
         """Store `coef_` as a CSR matrix, without its zeros.
 
-        The weight of a feature is 0 if no support vector has it. Unless more than half of the weights
-        are 0, a CSR matrix takes more memory than an array. A fit stores an array again.
+        The weight of a feature is 0 if the feature is 0 in all support vectors. A CSR matrix saves
+        memory only if more than half of the weights are 0. The next fit stores an array again.
 
         Returns
         -------
@@ -212,11 +212,11 @@ class PredictionsMixin(ClassifierMixin, Declared):
         return self
 
     def _own_coef(self, method):
-        """`coef_`; AttributeError if there is none."""
+        """Return `coef_`; raise an AttributeError if there is none."""
         check_is_fitted(self)
         if not hasattr(self, "coef_"):
             name = self._display_name(method)
-            raise AttributeError(f"{name} needs a linear classifier, which has coef_.")
+            raise AttributeError(f"{name} needs a linear classifier, with coef_. Got one without.")
         return self.coef_
 
     def geometric_margin(self, X: MatrixLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -230,7 +230,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         ----------
         X : array-like or sparse matrix, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
-            Classes of the fit.
+            Labels, each one of `classes_`.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         Raises
         ------
         AttributeError
-            If the classifier has no `coef_`: its hyperplane is that of a kernel, or a vote.
+            If the classifier has no `coef_`, as with a kernel or with votes.
         ValueError
             If a label is not one of `classes_`.
 
@@ -266,19 +266,19 @@ class PredictionsMixin(ClassifierMixin, Declared):
         return np.divide(signed.min(axis=0), lengths, out=margins, where=lengths > 0)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy: the share of the samples whose class is predicted.
+        """Return the accuracy: the share of the samples that are classified correctly.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, array or data frame of dask, or Chunks
-        y : array-like, or array or series of dask, shape (n_samples,)
-            None with chunks, which hold the labels.
+        X : array-like, sparse matrix, dask array or data frame, or Chunks
+        y : array-like, or dask array or series, shape (n_samples,)
+            None with Chunks, which hold the labels.
         sample_weight : like y, optional
 
         Returns
         -------
         float
-            Computed at once, also of dask collections.
+            Computed at once, also for dask collections.
         """
         if not is_in_parts(X):
             labels = checked_labels(y, f"y of {type(self).__name__}.score")

@@ -1,4 +1,4 @@
-"""Lines of progress: what a fit with ``verbose`` prints, and where it goes."""
+"""Progress lines that a fit with ``verbose`` prints, and their destination."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ _write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
 
 @contextmanager
 def progress_to(write: Callable[[str], object]) -> Iterator[None]:
-    """Send the lines of fits that start in this context to a function instead of printing them.
+    """Pass the progress lines of fits that start in this context to a function instead of printing.
 
     Parameters
     ----------
@@ -36,6 +36,6 @@ def progress_to(write: Callable[[str], object]) -> Iterator[None]:
 
 
 def reporter_of(estimator: object) -> Callable[[str], object]:
-    """Return a function that writes a line of progress, under the registered name."""
+    """Return a function that writes a progress line, preceded by the registered name."""
     name, write = short_name(estimator), _write.get()
     return lambda line: write(f"{name}: {line}")

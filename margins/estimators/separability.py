@@ -1,4 +1,4 @@
-"""Whether a hyperplane separates two classes: the answer of a hard margin, with its proof."""
+"""Separability: a hard margin tells whether a hyperplane separates two classes, with a proof."""
 
 import math
 from dataclasses import dataclass
@@ -13,32 +13,33 @@ from margins.estimators.margin_classifier import MarginClassifier
 from margins.solvers.base import Ending
 from margins.training.fit import Fit, Training
 
-# Parameters of a hard margin with a free intercept.
+# Parameters that are fixed: the problem is a hard margin with a free intercept.
 FIXED = ("C", "loss", "fit_intercept", "penalize_intercept", "intercept_scaling")
 
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """Whether a hyperplane separates two classes, and what proves it.
+    """Answer of `separability`: whether a hyperplane separates two classes, with a proof.
 
     Attributes
     ----------
     is_separable : bool or None
-        True: `classifier` separates them. False: no hyperplane does by more than `upper_bound`, at
-        most 1e-10 of the largest distance of a sample from the mean, or 1e-5 if no less could be
-        proven. None: neither.
+        True: `classifier` separates the classes. False: no hyperplane separates them by more than
+        `upper_bound`, which is at most 1e-10 of the largest distance of a sample from the mean, or 1e-5
+        if no smaller bound could be proven. None: the fit proved neither.
     margin : float
-        The distance of the closest sample from the hyperplane of `classifier`, in the units of X;
-        negative if it is on the wrong side.
+        Distance of the closest sample from the hyperplane of `classifier`, in the units of X; negative
+        if the sample is on the wrong side.
     upper_bound : float
         No hyperplane separates the classes by a larger distance.
     support : ndarray of int, shape (n_support,)
-        The samples that prove `upper_bound`.
+        Indices of the samples that prove `upper_bound`.
     weights : ndarray of float64, shape (n_support,)
-        Of these samples, summing to 1 for each class: the weighted means of both classes are at most
-        twice `upper_bound` apart, but for rounding. With a kernel they are means of its features.
+        Weights of these samples, which sum to 1 for each class. Except for rounding, the weighted means
+        of the two classes are at most twice `upper_bound` apart. With a kernel, the means are taken in
+        its feature space.
     classifier : MarginClassifier
-        Fitted, with ``C=inf``.
+        The fitted classifier, with ``C=inf``.
     """
 
     is_separable: bool | None
@@ -60,7 +61,7 @@ class Separability:
 
 
 def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: Any) -> Separability:
-    """Return whether a hyperplane separates two classes, with the largest margin or the proof of none.
+    """Return whether a hyperplane separates two classes, with the largest margin or a proof of none.
 
     **Source**: Keerthi, Shevade, Bhattacharyya & Murthy (2000), A fast iterative nearest point algorithm
     for support vector machine classifier design, on the distance of convex hulls.
@@ -71,10 +72,10 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     y : array-like, shape (n_samples,)
         Labels of two classes.
     eps : float in (0, 1], default=0.01
-        If they are separable: ``margin >= (1 - eps) * upper_bound``.
+        Accuracy of the margin of separable classes: ``margin >= (1 - eps) * upper_bound``.
     **params
-        Parameters of `MarginClassifier` other than `C`, `loss` and `penalize_intercept`: a kernel, for
-        example, whose hyperplanes are those of its feature space.
+        Other parameters of `MarginClassifier`, such as `kernel`, which then asks about hyperplanes in
+        the feature space of the kernel; not `C`, `loss` or the parameters of the intercept.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     Raises
     ------
     ValueError
-        If `y` does not have two classes, or as `MarginClassifier.fit` raises it.
+        If `y` does not have two classes, or if `MarginClassifier.fit` would raise it.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     for name in FIXED:
         if name in params:
             raise ValueError(
-                f"{name} of separability cannot be given: it compares all hyperplanes. "
+                f"{name} of separability cannot be set: the search covers all hyperplanes. "
                 f"Got {name}={params[name]!r}."
             )
     classifier = MarginClassifier(C=math.inf, penalize_intercept=False, eps=eps, **params)
@@ -108,7 +109,8 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     n_classes = len(training_set.classes)
     if n_classes != 2:
         raise ValueError(
-            f"y of separability must have two classes. Got {n_classes}. One and the rest: y == label."
+            f"y of separability must have two classes. Got {n_classes}. To separate one class from the "
+            "others, pass y == label."
         )
     specification = classifier.specification(training_set.sqnorms)
     runs = Training(training_set, specification).train(classifier.phases, classifier.random_state)
@@ -116,12 +118,12 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     (run,) = runs
     support = np.flatnonzero(run.hypothesis.dual)
     dual, is_positive = run.hypothesis.dual[support], run.data.signs[support] > 0
-    of_classes = np.where(is_positive, dual[is_positive].sum(), dual[~is_positive].sum())
+    class_sums = np.where(is_positive, dual[is_positive].sum(), dual[~is_positive].sum())
     return Separability(
         False if run.ending is Ending.INFEASIBLE else run.certificate.margin > 0 or None,
         run.certificate.margin,
         run.certificate.upper_bound,
         training_set.samples.kept[support],
-        dual / of_classes,
+        dual / class_sums,
         classifier,
     )

@@ -1,4 +1,4 @@
-"""Classifiers with both soft margins, the squared hinge loss and the hinge loss."""
+"""Base class of algorithms with both soft margins, the squared hinge loss and the hinge loss."""
 
 from typing import Literal
 
@@ -8,12 +8,12 @@ from margins.parameters import OneOf, parameter
 
 
 class SoftMarginClassifier(DualWarmStartMixin, MaximumMarginClassifier):
-    """A maximum-margin classifier whose rules respect upper bounds of the dual variables.
+    """Maximum-margin classifier whose rules respect the upper bounds of the dual variables.
 
     See Also
     --------
     MaximumMarginClassifier : Without the hinge loss.
-    margins.MarginClassifier : The same problems by the fastest solver.
+    margins.MarginClassifier : Solves the same problems with the fastest solver.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class SoftMarginClassifier(DualWarmStartMixin, MaximumMarginClassifier):
     loss: Literal["squared_hinge", "hinge"] = parameter(
         OneOf("squared_hinge", "hinge"),
         "'squared_hinge': the 2-norm soft margin, LinearSVC's default problem. "
-        "'hinge': the L1-SVM. With C = inf both are the hard margin.",
+        "'hinge': the L1-SVM. With C = inf, both mean the hard margin.",
         default="squared_hinge",
     )
 

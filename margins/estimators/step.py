@@ -1,7 +1,7 @@
 """Online algorithms with one step per sample along the negative gradient of its loss.
 
-Step sizes have the units of 1 / |x|^2, so they are given in units of 1 / R^2: then they do not depend on
-the units of X.
+Step sizes have the units of 1 / |x|^2. Parameters give them in units of 1 / R^2, so that they do not
+depend on the units of X.
 """
 
 import math
@@ -15,30 +15,28 @@ from margins.parameters import BOOLEAN, Interval, optional, parameter
 from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
-    "R. None: the norm of the longest sample, bias and slack term included; in a stream, of the longest "
-    "so far. 1: step sizes in the paper's units."
+    "R. None: the norm of the longest sample (in a stream: so far), bias and slack term included. "
+    "1: step sizes in the units of the paper."
 )
-ABOUT_SHUFFLE = (
-    "Permute the samples before every epoch. False: they stay in the order of X, as in a stream."
-)
+ABOUT_SHUFFLE = "Permute the samples before every epoch. False: keep the order of X, as in a stream."
 RADII = optional(Interval(1e-60, 1e60))
 
 
 class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
-    """An online algorithm that runs a fixed number of epochs; `coef_` is its weight vector."""
+    """Online algorithm that runs a fixed number of epochs; `coef_` is its weight vector."""
 
     LOSS_MARGIN = 1.0  # the hinge loss
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as LinearSVC's: its slack terms make any data "
+        "Penalty of the 2-norm soft margin, as in LinearSVC: its slack terms make any data "
         "separable. inf: the hard margin.",
         default=math.inf,
     )
     shuffle: bool = parameter(BOOLEAN, ABOUT_SHUFFLE, default=True)
     max_iter: int = parameter(
         Interval(1, math.inf, "left", integer=True),
-        "Epochs. A fit ends earlier after an epoch without updates.",
+        "Number of epochs. A fit ends earlier after an epoch without updates.",
         default=100,
     )
 
@@ -56,14 +54,14 @@ class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         yield Phase(self.online_rules(run.sqradius))
 
     def _square(self, sqradius):
-        """R^2, as given or computed."""
+        """Return R^2, from the parameter `radius` or from the data."""
         if self.radius is not None:
             return float(self.radius) ** 2
-        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # only zero rows: no unit
+        return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # zero rows alone cannot serve as a unit
 
 
 def warn_of_other_c(classifier):
-    """Warn that a finite C is not the C of the passive-aggressive paper, if that was given no value."""
+    """Warn that a finite C is not the paper's C if `aggressiveness` has its default value."""
     if math.inf != classifier.C and classifier.aggressiveness == 1.0:
         warnings.warn(
             f"C={classifier.C!r} of {classifier._display_name()} is the penalty of the soft margin's "

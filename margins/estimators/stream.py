@@ -1,8 +1,8 @@
 """The state kept between two chunks of a stream, and between a fit and the training that continues it.
 
-A weight vector, its counters and the averaging over its iterates: all that further updates read. The
-samples are not kept, so neither are dual variables: a sample of a later chunk is another sample, with a
-slack term and a dual variable of its own.
+It holds everything that further updates read: a weight vector, its counters and the averaging over its
+iterates. It keeps neither samples nor dual variables: a sample of a later chunk is a new sample, with a
+separate slack term and dual variable.
 """
 
 import copy
@@ -24,24 +24,24 @@ from margins.solvers.driver import Epoch
 class Stream:
     """One binary problem of a stream, between two chunks.
 
-    Attributes that it shares with `margins.solvers.driver.Run` have the same names.
+    Attributes have the same names as in `margins.solvers.driver.Run`.
 
     Attributes
     ----------
     weights : WeightVector
-        Without dual variables.
+        The weight vector, without dual variables.
     averaging : Averaging or None
     theta : float
-        As of a run.
+        As in a run.
     primal_scale : float
-        The factor from the hypothesis to `coef_`: that of the fit that it continues, else 1, since
-        functional margin 1 would need another pass over the samples.
+        Factor from the hypothesis to `coef_`, taken from the fit that the stream continues; without a
+        fit 1, because scaling to functional margin 1 would need another pass over the samples.
     earlier : list of PhaseRecord
-        The phases of that fit.
+        Phases of the fit that the stream continues.
     counts : tuple of int
         Epochs, updates and accesses before the first chunk.
     of_fit : tuple of (WeightVector, Averaging or None), or None
-        The state of that fit with what is about its samples, for a warm start over the same ones.
+        State of that fit, including its dual variables, for a warm start on the same samples.
     """
 
     weights: WeightVector
@@ -65,7 +65,7 @@ class Stream:
         ----------
         run : margins.solvers.driver.Run
         warm_start : bool
-            True: keep what is about its samples, too.
+            True: keep also the state about its samples.
         """
         self.history, self.earlier = list(run.history), list(run.phases)
         self.n_epochs, self.n_accesses = run.n_epochs, run.n_accesses
@@ -80,9 +80,9 @@ class Stream:
 
     @property
     def phases(self):
-        """The phases of the fit before, and the stream as one more: list of PhaseRecord."""
-        total = self.n_epochs, self.weights.n_updates, self.n_accesses
-        counts = (now - before for now, before in zip(total, self.counts, strict=True))
+        """The phases of the fit before, and the stream as one more phase (list of PhaseRecord)."""
+        totals = self.n_epochs, self.weights.n_updates, self.n_accesses
+        counts = (total - before for total, before in zip(totals, self.counts, strict=True))
         return [*self.earlier, PhaseRecord("rules", *counts, self.seconds)]
 
     @property
@@ -93,7 +93,7 @@ class Stream:
 
     @property
     def upper_bound(self):
-        """|a| / S, which no margin of all samples so far exceeds; inf before the first update."""
+        """The bound |a| / S, which no margin of all samples so far exceeds; inf before any update."""
         total = self.weights.dual_sum
         return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
 
@@ -104,20 +104,20 @@ class Stream:
         ----------
         data : BinaryData
         segments : list of (Rules, ndarray of int32)
-            Samples that follow one another, and the rules by which they are processed.
+            Runs of successive samples, each with the rules that process it.
         """
-        begin = time.perf_counter()
+        start = time.perf_counter()
         self.data, self.of_fit = data, None
         n_mistakes = self.process_segments(segments)
         self.n_epochs += 1
         self.n_accesses += sum(len(order) for _, order in segments)
         self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
-        self.seconds += time.perf_counter() - begin
+        self.seconds += time.perf_counter() - start
 
     def process_segments(self, segments):
-        """Process the samples of `data`: the number of mistakes."""
+        """Process the samples of `data`, and return the number of mistakes."""
         if isinstance(self.averaging, MistakeHistory):
-            self.averaging.forget()  # the model has the mistakes of the chunk before
+            self.averaging.forget()  # the model already has the mistakes of earlier chunks
         sets, n_mistakes = ActiveSets((), len(self.data)), 0
         for rules, order in segments:
             n_changed = sets.full_epoch(self.data, self.weights, rules, order, None, self.averaging)
@@ -125,28 +125,29 @@ class Stream:
         return n_mistakes
 
     def saved(self):
-        """The state before a chunk, for `restore`: dict. Of the history, its length: it only grows."""
+        """Return the state before a chunk, for `restore` (dict)."""
+        # The history only grows, so its length is enough.
         return {**vars(self), **self.copies(), "history": len(self.history)}
 
     def copies(self):
-        """Copies of what a chunk changes in place: dict."""
+        """Return copies of the state that a chunk changes in place (dict)."""
         averaging = None if self.averaging is None else self.averaging.for_stream()
         return {"weights": self.weights.without_dual(), "averaging": averaging}
 
     def restore(self, saved):
-        """Return to a state saved before a chunk that was interrupted."""
+        """Restore the state from before an interrupted chunk."""
         history = self.history
         del history[saved["history"] :]
         vars(self).update(saved, history=history)
 
     def resume(self, run, same_samples):
-        """Make a new run begin where the last fit or chunk has ended.
+        """Make a new run start where the last fit or chunk ended.
 
         Parameters
         ----------
         run : margins.solvers.driver.Run
         same_samples : bool
-            True: its samples are those of the last fit, whose dual variables are then kept.
+            True: its samples are the samples of the last fit, so it keeps their dual variables.
         """
         is_of_fit = same_samples and self.of_fit is not None
         state = self.of_fit if is_of_fit else (self.weights, self.averaging)
@@ -155,17 +156,17 @@ class Stream:
             averaging.forget()
         run.resume(weights, averaging)
         if is_of_fit:
-            weights.recompute(run.data)  # C may be another one now
+            weights.recompute(run.data)  # C may have changed
 
     def __getstate__(self):
         state = {key: as_plain(value) for key, value in vars(self).items()}
-        return {**state, "data": None}  # the caller's arrays
+        return {**state, "data": None}  # its arrays belong to the caller
 
     def __setstate__(self, state):
         vars(self).update({key: from_plain(value) for key, value in state.items()})
 
 
-# Compiled objects of a state, and what makes them from their arguments.
+# Compiled classes of a state, and the functions that make their instances from arguments.
 _COMPILED = {
     "WeightVector": (WeightVector, WeightVector(1).__reduce__()[0]),
     "LongestSurvivor": (LongestSurvivor, LongestSurvivor),
@@ -177,9 +178,9 @@ _COMPILED = {
 
 
 def as_plain(value):
-    """A compiled object, or a tuple of them, as arrays, numbers and dicts.
+    """Return a compiled object, or a tuple of such objects, as arrays, numbers and dicts.
 
-    Files that run no code have no compiled objects.
+    Files that run no code cannot contain compiled objects.
     """
     if type(value) is tuple:
         return tuple(map(as_plain, value))
@@ -191,7 +192,7 @@ def as_plain(value):
 
 
 def from_plain(value):
-    """The inverse of `as_plain`."""
+    """Return the inverse of `as_plain`."""
     if type(value) is tuple:
         return tuple(map(from_plain, value))
     if not (isinstance(value, dict) and "compiled" in value):
@@ -203,14 +204,14 @@ def from_plain(value):
 
 
 def segments_of(sqnorms, largest, rules_of):
-    """Divide a chunk where the longest sample so far changes, so that no division into chunks matters.
+    """Split a chunk at each new longest sample, so that the division into chunks does not matter.
 
     Parameters
     ----------
     sqnorms : ndarray of float64, shape (m,)
         Squared norms, bias and slack terms included.
     largest : float
-        The largest one of the stream before.
+        Largest squared norm of the stream before this chunk.
     rules_of : callable
         ``rules_of(sqradius)`` makes the rules.
 
@@ -218,7 +219,7 @@ def segments_of(sqnorms, largest, rules_of):
     -------
     segments : list of (Rules, ndarray of int32)
     largest : float
-        The largest squared norm now.
+        Largest squared norm of the stream, including this chunk.
     """
     order = np.arange(len(sqnorms), dtype=np.int32)
     running = np.maximum(np.maximum.accumulate(sqnorms), largest)

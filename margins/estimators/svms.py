@@ -1,4 +1,4 @@
-"""A fitted classifier as one of scikit-learn's: the same scores, from classes that everything knows."""
+"""Conversion of fitted classifiers to scikit-learn's classes, with the same scores."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
 from margins.training.schemes import fitted_scheme
 
-# scikit-learn's have no hard margin.
+# scikit-learn has no hard margin.
 LARGEST_C = 1e100
 
 
 def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVsOneClassifier:
-    """A fitted classifier as scikit-learn's LinearSVC or SVC, with the same scores.
+    """Return a classifier as a fitted LinearSVC or SVC of scikit-learn, with the same scores.
 
     Parameters
     ----------
     classifier : fitted classifier of margins
-        Of MarginClassifierCV, its `estimator_`.
+        MarginClassifierCV: its `estimator_` is converted.
 
     Returns
     -------
     LinearSVC, SVC, OneVsRestClassifier or OneVsOneClassifier
-        Fitted: with the linear kernel a LinearSVC, with others an SVC, of several classes one for each.
-        With ``multi_class="ovo"`` one SVC, or with the linear kernel a LinearSVC for each pair, whose
-        votes OneVsOneClassifier counts, which breaks ties by the scores. Its parameters are those that
-        both have. Fitted again, it solves scikit-learn's problem: LinearSVC penalises the intercept, SVC
-        does not.
+        A fitted LinearSVC with the linear kernel, otherwise an SVC or, with several classes, a
+        OneVsRestClassifier with one SVC for each class. With ``multi_class="ovo"``: one SVC or, with the
+        linear kernel, a OneVsOneClassifier with a LinearSVC for each pair, which breaks ties by the
+        scores. It has the parameters that both classes know. Fitted again, it solves scikit-learn's
+        problem: LinearSVC penalises the intercept, SVC does not.
 
     Raises
     ------
     TypeError
-        If it has no weight vector (voting), or a kernel that SVC does not have.
+        If the classifier has no weight vector (voting), or a kernel that SVC does not have.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _with_features(model: Any, classifier: Any) -> Any:
 
 
 def _common(classifier: Any) -> dict[str, Any]:
-    """The parameters that LinearSVC and SVC have, too."""
+    """Return the parameters that LinearSVC and SVC have in common with the classifier."""
     C = float(classifier.C)
     return {
         "C": LARGEST_C if math.isinf(C) else C,
@@ -98,7 +98,7 @@ def _linear(classifier: Any) -> LinearSVC:
 
 
 def _linear_pairs(classifier: Any) -> OneVsOneClassifier:
-    """A LinearSVC for each pair of classes, in which the second class is positive."""
+    """Return a LinearSVC for each pair of classes, in which the second class is positive."""
     template, models = _linear(classifier), []
     for weights, intercept in zip(template.coef_, classifier.intercept_, strict=True):
         model = copy.copy(template)
@@ -112,9 +112,9 @@ def _linear_pairs(classifier: Any) -> OneVsOneClassifier:
 
 
 def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
-    """An SVC of one binary problem.
+    """Return an SVC for one binary problem.
 
-    In libsvm the support vectors of the first class come first, and its scores have the other sign.
+    In libsvm the support vectors of the first class come first, and scores have the opposite sign.
     """
     coefficients = classifier.dual_coef_[index]
     used = np.flatnonzero(coefficients)
@@ -128,7 +128,7 @@ def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
 
 
 def _kernel_pairs(classifier: Any) -> SVC:
-    """An SVC of several classes, whose pairs and dual variables are those of `OneVsOne`."""
+    """Return an SVC of several classes, whose pairs and dual variables are the same as in `OneVsOne`."""
     order, dual_coef = np.arange(len(classifier.support_)), classifier.dual_coef_.copy()
     intercept = classifier.intercept_.copy()
     model = _svc(classifier, order, classifier.classes_, dual_coef, intercept)
@@ -140,7 +140,7 @@ def _kernel_pairs(classifier: Any) -> SVC:
 def _svc(
     classifier: Any, order: np.ndarray, classes: np.ndarray, dual_coef: np.ndarray, intercept: np.ndarray
 ) -> SVC:
-    """An SVC of these support vectors, without what is particular to its number of classes."""
+    """Return an SVC with these support vectors; the caller sets what depends on the class number."""
     kernel = classifier.kernel_
     parameters = {
         name: getattr(kernel, name) for name in ("gamma", "degree", "coef0") if hasattr(kernel, name)
@@ -149,13 +149,13 @@ def _svc(
     vectors = classifier.support_vectors_
     if kernel.name != "precomputed":
         vectors = vectors[order]
-    # Of a precomputed kernel there are none, whose storage says nothing.
+    # With a precomputed kernel there are no vectors, so the storage of the empty array means nothing.
     is_sparse = sparse.issparse(vectors) and kernel.name != "precomputed"
     if sparse.issparse(vectors) and not is_sparse:
         vectors = vectors.toarray()
     if is_sparse:
         vectors = sparse.csr_array(vectors, dtype=np.float64)
-        # libsvm reads indices of int32.
+        # libsvm reads int32 indices.
         vectors.indices = vectors.indices.astype(np.int32)
         vectors.indptr = vectors.indptr.astype(np.int32)
     else:
@@ -166,7 +166,9 @@ def _svc(
     model.support_vectors_ = vectors
     model.intercept_ = intercept
     model.dual_coef_ = _stored(dual_coef) if is_sparse else dual_coef
-    model.shape_fit_ = (classifier.n_features_in_,) * 2  # of a precomputed kernel, both are samples
+    model.shape_fit_ = (
+        classifier.n_features_in_,
+    ) * 2  # used with a precomputed kernel, whose features are samples
     model.n_iter_ = np.array([classifier.n_iter_], dtype=np.int32)
     model.n_features_in_ = classifier.n_features_in_
     model.fit_status_ = 0
@@ -178,7 +180,7 @@ def _svc(
 
 
 def _stored(array: np.ndarray) -> sparse.csr_array:
-    """An array as CSR, zeros included: libsvm reads its elements one after the other."""
+    """Return an array as CSR that stores zeros, too: libsvm reads its elements in sequence."""
     n_rows, n_columns = array.shape
     columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
     starts = np.arange(n_rows + 1, dtype=np.int32) * n_columns

@@ -1,7 +1,7 @@
-"""The model of the voted perceptron: the mistakes that its hypotheses are made of, and their votes.
+"""The model of the voted perceptron: the mistakes that make up its hypotheses, and their votes.
 
-A stream adds to it chunk by chunk. Arrays have spare capacity, so that adding one mistake takes constant
-time on average; what is given out is a view of the part in use, which never changes.
+A stream extends it chunk by chunk. Its arrays have spare capacity, so that adding a mistake takes
+constant time on average. Callers get views of the part in use, which never changes.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from margins.rules._voting import count_votes
 
 
 class GrowingArray:
-    """An array that grows along its first axis.
+    """Array that grows along its first axis.
 
     Parameters
     ----------
     values : ndarray
-        The first elements; copied when more are added.
+        The first elements. They are copied when more are added.
     """
 
     def __init__(self, values):
@@ -28,26 +28,26 @@ class GrowingArray:
 
     @property
     def values(self):
-        """The elements so far: ndarray, read-only in effect."""
+        """The elements so far (ndarray; treat it as read-only)."""
         return self._buffer[: self._n]
 
     def extend(self, values):
-        """Add elements, converted to a common type."""
+        """Append elements, converted to a common type."""
         dtype = np.result_type(self._buffer.dtype, values.dtype)
-        needed = self._n + len(values)
-        if needed > len(self._buffer) or dtype != self._buffer.dtype:
-            buffer = np.empty((needed + needed // 2, *self._buffer.shape[1:]), dtype=dtype)
+        length = self._n + len(values)
+        if length > len(self._buffer) or dtype != self._buffer.dtype:
+            buffer = np.empty((length + length // 2, *self._buffer.shape[1:]), dtype=dtype)
             buffer[: self._n] = self.values
             self._buffer = buffer
-        self._buffer[self._n : needed] = values
-        self._n = needed
+        self._buffer[self._n : length] = values
+        self._n = length
 
     def __getstate__(self):
         return {"_buffer": self.values, "_n": self._n}
 
 
 class GrowingRows:
-    """Rows of a dense array or of a CSR matrix, to which more are added.
+    """Rows of a dense array or CSR matrix, to which rows can be appended.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GrowingRows:
 
     @property
     def matrix(self):
-        """The rows so far: ndarray or CSR matrix, of the first type that was sparse, if any was."""
+        """The rows so far (ndarray, or CSR matrix of the type of the first sparse rows)."""
         if not self._is_sparse:
             return self._parts[0].values
         starts = self._parts[2].values
@@ -73,27 +73,27 @@ class GrowingRows:
         return kind((data, columns, starts), shape=(len(starts) - 1, self._n_features))
 
     def extend(self, X):
-        """Add rows."""
+        """Append rows."""
         if sparse.issparse(X) and not self._is_sparse:
             self.__init__(type(X)(self.matrix))
         if not self._is_sparse:
             self._parts[0].extend(X)
             return
         data, columns, starts = _parts_of(X if sparse.issparse(X) else sparse.csr_array(X))
-        begin = self._parts[2].values[-1]
+        n_stored = self._parts[2].values[-1]
         self._parts[0].extend(data)
         self._parts[1].extend(columns)
-        self._parts[2].extend(begin + starts[1:])
+        self._parts[2].extend(n_stored + starts[1:])
 
     @property
     def saved(self):
-        """What it holds now, for `restore`: views, not copies."""
+        """The current content, for `restore`: views, not copies."""
         return self._is_array, [part.values for part in self._parts]
 
     def restore(self, saved):
-        """Hold what it has held, in the same storage."""
+        """Restore saved content, in the same storage."""
         self._is_array, parts = saved
-        # Without capacity: views of what has been added since stay as they are.
+        # Without spare capacity, so that views of rows added since then do not change.
         self._parts = list(map(GrowingArray, parts))
 
 
@@ -105,7 +105,7 @@ def _parts_of(X):
 
 
 class VotedModel:
-    """The mistakes and votes of all binary problems.
+    """Mistakes and votes of all binary problems.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class VotedModel:
     indices, codes : ndarray of int, shape (n_support,)
         Their indices in the training set, and their classes.
     weights : ndarray of float64, shape (n_support,)
-        What an update adds of each.
+        The factor with which an update adds each sample.
     mistakes : list of ndarray of int32, shape (n_mistakes,)
-        For each binary problem, the mistakes in order: rows of X.
+        For each binary problem, its mistakes in order, as row indices of X.
     votes : list of ndarray of float64, shape (n_mistakes + 1,)
-        The votes of its hypotheses.
+        For each binary problem, the votes of its hypotheses.
     """
 
     def __init__(self, X, indices, codes, weights, mistakes, votes):
@@ -127,7 +127,7 @@ class VotedModel:
         self._weights = GrowingArray(weights)
         self._mistakes = [GrowingArray(part) for part in mistakes]
         self._ended = [GrowingArray(part[:-1]) for part in votes]
-        self._current = [part[-1] for part in votes]  # the votes of the current hypotheses
+        self._current = [part[-1] for part in votes]  # the current hypotheses still gain votes
 
     def extend(self, X, indices, codes, weights, mistakes, votes):
         """Add the mistakes of more samples.
@@ -135,39 +135,40 @@ class VotedModel:
         Parameters
         ----------
         X, indices, codes, weights, mistakes, votes
-            As above. The first of `votes` is that of the current hypothesis, in full.
+            As in the constructor. `votes` starts with all votes of the current hypothesis.
         """
         n_before = len(self._indices)
         if len(indices):
-            # Rows before the mistakes that refer to them: another thread may be predicting.
+            # Add rows before the mistakes that refer to them: another thread may be predicting.
             self._rows.extend(X)
             self._codes.extend(codes)
             self._weights.extend(weights)
             self._indices.extend(indices)
-        for index, (more, counts) in enumerate(zip(mistakes, votes, strict=True)):
-            if len(more):
+        for index, (new_mistakes, counts) in enumerate(zip(mistakes, votes, strict=True)):
+            if len(new_mistakes):
                 self._ended[index].extend(counts[:-1])
-                self._mistakes[index].extend(np.int32(n_before) + more)
+                self._mistakes[index].extend(np.int32(n_before) + new_mistakes)
             self._current[index] = counts[-1]
 
     @property
     def saved(self):
-        """What it holds now, for `restore`: views, not copies."""
+        """The current content, for `restore`: views, not copies."""
         lists = [part.values for part in self._mistakes], [part.values for part in self._ended]
         samples = self._indices.values, self._codes.values, self._weights.values
         return self._rows.saved, *samples, *lists, list(self._current)
 
     def restore(self, saved):
-        """Hold what it has held, for instance before a chunk that was interrupted."""
-        rows, indices, codes, weights, mistakes, ended, self._current = saved
-        # Lists before the rows that they refer to: another thread may be predicting.
-        self._mistakes, self._ended = list(map(GrowingArray, mistakes)), list(map(GrowingArray, ended))
+        """Restore saved content, for instance from before an interrupted chunk."""
+        rows, indices, codes, weights, mistakes, past_votes, self._current = saved
+        # Restore lists before the rows that they refer to: another thread may be predicting.
+        self._mistakes = list(map(GrowingArray, mistakes))
+        self._ended = list(map(GrowingArray, past_votes))
         self._indices, self._codes = GrowingArray(indices), GrowingArray(codes)
         self._weights = GrowingArray(weights)
         self._rows.restore(rows)
 
     def keep_tail(self, index, first):
-        """Remove the votes of the hypotheses of a binary problem before the `first`."""
+        """Remove the votes of a binary problem's hypotheses before number `first`."""
         votes = self.votes[index]
         votes[:first] = 0
         self._ended[index], self._current[index] = GrowingArray(votes[:-1]), votes[-1]
@@ -187,51 +188,52 @@ class VotedModel:
     @property
     def votes(self):
         pairs = zip(self._ended, self._current, strict=True)
-        return [np.append(ended.values, current) for ended, current in pairs]
+        return [np.append(past.values, current) for past, current in pairs]
 
     @property
     def parts(self):
-        """The arguments that make an equal model: tuple."""
+        """The arguments that make an equal model (tuple)."""
         samples = self.support_vectors, self.support, self._codes.values, self._weights.values
         return *samples, self.mistakes, self.votes
 
     def arguments(self, codes, theta, sqrho):
-        """The arguments of `count_votes` after the products, for each binary problem: list of tuple.
+        """Return the arguments of `count_votes` after `products`, for each problem (list of tuple).
 
         Parameters
         ----------
         codes : list of int
             The positive class of each binary problem.
         theta : float
-            The threshold before the first update, in units of updates.
+            Threshold before the first update, in units of updates.
         sqrho : float
-            By which an update moves it.
+            Distance by which an update moves the threshold.
         """
         lists = []
-        for mistakes, ended, current in zip(self._mistakes, self._ended, self._current, strict=True):
-            done = mistakes.values
-            lists.append((done, np.append(ended.values[: len(done)], current)))
-        weights = self._weights.values  # before the classes: another thread may be adding to both
+        problems = zip(self._mistakes, self._ended, self._current, strict=True)
+        for mistakes, past, current in problems:
+            rows = mistakes.values
+            lists.append((rows, np.append(past.values[: len(rows)], current)))
+        weights = self._weights.values  # read before the classes: another thread may extend both
         return [
             (mistakes, self.labels(code)[: len(weights)] * weights, votes, theta, sqrho)
             for code, (mistakes, votes) in zip(codes, lists, strict=True)
         ]
 
     def labels(self, code):
-        """The labels of the support in the binary problem of a class: ndarray of float64."""
+        """Return the labels of the support samples in the problem of a class (ndarray of float64)."""
         return np.where(self._codes.values == code, 1.0, -1.0)
 
 
 def count_in_blocks(kernel, X, vectors, support, fits):
-    """The votes of several fits on the same points, whose kernel values are computed once.
+    """Return the votes of several fits on the same points, computing kernel values only once.
 
     Parameters
     ----------
     kernel : margins.kernels.Kernel
     X, vectors, support
-        As those of `Kernel.blocks`.
+        As in `Kernel.blocks`.
     fits : list of list
-        For each fit and binary problem the arguments of `count_votes` after the products.
+        For each fit and binary problem, the arguments of `count_votes` after `products`.
 
     Returns
     -------
@@ -239,25 +241,25 @@ def count_in_blocks(kernel, X, vectors, support, fits):
     """
     votes = [np.empty((X.shape[0], len(problems))) for problems in fits]
     for batch, products in kernel.blocks(X, vectors, support):
-        for of_fit, problems in zip(votes, fits, strict=True):
-            for index, mistakes in enumerate(problems):
-                of_fit[batch, index] = count_votes(products, *mistakes)
+        for votes_of_fit, problems in zip(votes, fits, strict=True):
+            for index, arguments in enumerate(problems):
+                votes_of_fit[batch, index] = count_votes(products, *arguments)
     return votes
 
 
 class OfVotes:
-    """An attribute of a classifier that its voted model has, where the fit has set none itself.
+    """Descriptor of a fitted attribute that is read from the voted model unless the fit has set it.
 
     Parameters
     ----------
     name : str
-        Of the attribute of `VotedModel`.
-    otherwise : descriptor, optional
-        What has the attribute if there is no such model.
+        Name of the attribute of `VotedModel`.
+    fallback : descriptor, optional
+        Descriptor to use if there is no voted model.
     """
 
-    def __init__(self, name, otherwise=None):
-        self._name, self._otherwise = name, otherwise
+    def __init__(self, name, fallback=None):
+        self._name, self._fallback = name, fallback
 
     def __set_name__(self, owner, name):
         self._public = name
@@ -266,8 +268,8 @@ class OfVotes:
         if estimator is None:
             return self
         model = vars(estimator).get("_voted_model")
-        if model is None and self._otherwise is not None:
-            return self._otherwise.__get__(estimator, owner)
+        if model is None and self._fallback is not None:
+            return self._fallback.__get__(estimator, owner)
         if model is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._public!r}")
         return getattr(model, self._name)

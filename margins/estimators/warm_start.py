@@ -1,4 +1,4 @@
-"""Warm starts from dual variables: a fit begins where the last one ended."""
+"""Warm starts from dual variables: a fit starts where the last fit ended."""
 
 import numpy as np
 
@@ -10,18 +10,19 @@ from margins.training.schemes import fitted_scheme
 
 
 class DualWarmStartMixin(Declared):
-    """`warm_start` of a classifier that fits dual variables."""
+    """Parameter `warm_start` of a classifier that fits dual variables."""
 
     warm_start: bool = parameter(
         BOOLEAN,
-        "True: `fit` begins from the dual variables of the last fit, if there is one, with as many "
-        "samples and features and the same classes. They are multiplied or bounded to be feasible.",
+        "True: `fit` starts from the dual variables of the last fit, if there is one; the numbers of "
+        "samples and features, and the classes, must be the same. The dual variables are scaled or "
+        "clipped to be feasible.",
         default=False,
     )
 
     @property
     def _is_warm(self):
-        """True if the next fit begins from the last one."""
+        """True if the next fit starts from the last fit."""
         return self.warm_start and hasattr(self, "dual_coef_")
 
     def _continuation(self):
@@ -32,9 +33,9 @@ class DualWarmStartMixin(Declared):
         )
 
     def _last_dual(self):
-        """The dual variables of the last fit, of all samples: ndarray of float64."""
+        """Return the dual variables of all samples in the last fit (ndarray of float64)."""
         if self.kernel_ == LINEAR:
             return self.dual_coef_
-        dual = np.zeros((len(self.dual_coef_), self._n_samples))  # of all samples
+        dual = np.zeros((len(self.dual_coef_), self._n_samples))
         dual[:, self.support_] = np.abs(self.dual_coef_)
         return dual

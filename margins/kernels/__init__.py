@@ -1,8 +1,8 @@
 """Kernels: inner products in a feature space whose coordinates are never computed.
 
-A classifier with a kernel is known by its dual variables: ``score(x) = sum_k alpha_k l_k K(x_k, x) +
-bias``. The kernels are those of scikit-learn's SVC; a kernel is an object (`Kernel`) with one formula
-for training and prediction. `KERNELS` maps the names that estimators accept to their classes.
+The dual variables determine a classifier with a kernel: ``score(x) = sum_k alpha_k l_k K(x_k, x) +
+bias``. The kernels are the same as in scikit-learn's SVC. A kernel is an object (`Kernel`) with one
+formula for training and prediction. `KERNELS` maps the names that estimators accept to classes.
 """
 
 import margins.kernels.functions as functions

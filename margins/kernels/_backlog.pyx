@@ -1,16 +1,16 @@
-"""Updates over the rows of a kernel matrix that wait until the products are read.
+"""Updates over the rows of a kernel matrix that wait until their products are read.
 
-The problem: an update adds row k of the kernel matrix to v, all m products. If the rows do not fit in the
-cache, every update computes m kernel values, a few rows at a time. But a pass reads one product after the
-other, each once. So updates are listed, and applied
+The problem: an update adds row k of the kernel matrix to v, which holds all m products. If the rows do not
+fit in the cache, every update computes m kernel values, a few rows at a time. But a pass reads each product
+only once, in order. So updates are listed, and applied
 
     to the samples of the next block of the pass, before the first of them is read;
     to the samples of the current block at once;
-    to all others when the list is full, and at the end of the pass.
+    to all other samples when the list is full, and at the end of the pass.
 
-Each of these computes a block of the kernel matrix for up to `MAX_COLUMNS` updates together, which takes a
-fraction of the time of as many single rows. Every sample has every update once, in their order, so v is the
-same, bit for bit.
+Each step computes a block of the kernel matrix for up to `MAX_COLUMNS` updates together, in a fraction of
+the time for as many single rows. Every sample gets every update once and in order, so v is the same, bit
+for bit.
 
 Source: Khardon & Wachman (2007), section 2.3, the dual perceptron.
 """
@@ -20,26 +20,26 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 cdef enum:
-    IN_BLOCK = -1          # in place of a number of updates: all of them
+    IN_BLOCK = -1          # instead of a number of updates: all updates
     MIN_POINTS = 64
     MAX_POINTS = 512
-    UPDATES_PER_POINT = 2  # of the weight vector, and of the array that an averaging keeps
-# Kernel values of all samples with the points of a full list: about a tenth of a second, and more only where
-# so few points would not fill the columns.
+    UPDATES_PER_POINT = 2  # one of the weight vector, and one of the array that an averaging keeps
+# Maximum number of kernel values of all samples with the points of a full list: about a tenth of a second. It
+# is larger only if so few points would not fill the columns.
 cdef Py_ssize_t MAX_VALUES = 1 << 23
 
 
 cdef class Backlog:
-    """The updates of a pass over the rows of a kernel matrix that some samples have not had yet.
+    """List of the updates of a pass over a kernel matrix that some samples have not had yet.
 
-    Methods return False after an error, which the columns (Ctrl-C) or the transform have.
+    Methods return False after an error, which the columns (Ctrl-C) or the transform store.
 
     Parameters
     ----------
     columns : Columns
-        Of the points of the kernel matrix, with their squared norms.
+        Columns of the points of the kernel matrix, with their squared norms.
     transform : Transform
-        From inner products to kernel values.
+        Maps inner products to kernel values.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2 of the points.
     """
@@ -70,21 +70,21 @@ cdef class Backlog:
         if not self._catch_up(order, n):
             return False
         for i in range(n):
-            if self.n_applied[order[i]] != IN_BLOCK:  # otherwise it is twice in the order
+            if self.n_applied[order[i]] != IN_BLOCK:  # otherwise the sample is twice in the order
                 self.block[self.n_block] = order[i]
                 self.n_block += 1
                 self.n_applied[order[i]] = IN_BLOCK
         return True
 
     cdef void end_block(self) noexcept nogil:
-        """Do not keep the products of the block up to date any longer."""
+        """Stop keeping the products of the block up to date."""
         cdef Py_ssize_t i
         for i in range(self.n_block):
             self.n_applied[self.block[i]] = <int32_t> self.n_updates
         self.n_block = self.n_batch = 0
 
     cdef bint knows(self, Py_ssize_t k) noexcept nogil:
-        """True if the values of point k with the block are known, so that it can be added."""
+        """Return whether the values of point k with the block are known, so that it can be added."""
         cdef Py_ssize_t i
         for i in range(self.n_batch):
             if self.batch[i] == k:
@@ -141,7 +141,7 @@ cdef class Backlog:
         self.n_updates = self.n_points = 0
 
     cdef bint _catch_up(self, const int32_t* samples, Py_ssize_t n) noexcept nogil:
-        """Apply all updates to these samples, or to all n; those of the block have had them."""
+        """Apply all updates to these samples, or to all n; samples of the block have had them."""
         cdef Py_ssize_t i, j, n_tile, point = 0, first = 0, last = 0
         while first < self.n_updates:
             while last < self.n_updates and self.point_of[last] < point + MAX_COLUMNS:
@@ -176,7 +176,7 @@ cdef class Backlog:
         return True
 
     cdef bint _compute(self, const int32_t* samples, Py_ssize_t n, double* values) noexcept nogil:
-        """The kernel values of some samples, at most `MAX_BLOCK`, with the columns."""
+        """Compute the kernel values of some samples, at most `MAX_BLOCK`, with the columns."""
         cdef Py_ssize_t i, n_columns = self.columns.n_columns
         for i in range(n):
             self.columns.multiply(self.columns.points, samples[i], values + i * n_columns, 1)

@@ -1,9 +1,8 @@
 """Inner products of rows with many points at once.
 
 The problem: products of every row of a matrix with some points, for a block of a kernel matrix.
-The points become the columns of a dense matrix, so that each element of a row is read once for all of
-them. Each sum is in the order of the row's stored elements, so a product is the same number whichever
-other points there are.
+The points become the columns of a dense matrix, so that each element of a row is read once for all points.
+Each sum is in the order of the row's stored elements, so a product does not depend on the other points.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -12,23 +11,23 @@ from margins._sparse cimport dots, nonzeros
 
 import numpy as np
 
-# Products of two numbers between two checks for Ctrl-C: a few milliseconds.
+# Number of products of two numbers between two checks for Ctrl-C: a few milliseconds.
 cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 
 
 cdef class Columns:
-    """Some points, as the columns of a dense matrix.
+    """Points as the columns of a dense matrix.
 
     Parameters
     ----------
     points : Rows, shape (m, d)
-        Those that may be chosen.
+        Points from which to choose.
     n_columns : int
-        How many of them at a time, at most; `MAX_COLUMNS` are enough.
+        Maximum number of points chosen at once; `MAX_COLUMNS` are enough.
     longest : int
-        The most elements that a row stores of those to multiply with.
+        Maximum number of elements in a row to multiply with.
     sqnorms : ndarray of float64, shape (m,), optional
-        |x_k|^2 of the points, for callers that need those of the columns.
+        |x_k|^2 of the points, for callers that need the squared norms of the columns.
     """
 
     def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest,
@@ -41,7 +40,7 @@ cdef class Columns:
         self.sqnorms_of_points, self.sqnorms = sqnorms, np.empty(n_columns)
 
     cdef void set_points(self, Rows points):
-        """Choose from other points from now on, of as many features, whose rows are no longer."""
+        """Use other points from now on, with the same features, and rows that are not longer."""
         self.points = points
 
     cdef void fill(self, const int32_t* chosen, Py_ssize_t n) noexcept nogil:
@@ -66,7 +65,7 @@ cdef class Columns:
         self.n_multiplied += self.width * self.longest
 
     cdef bint is_interrupted(self) noexcept nogil:
-        """True after Ctrl-C, which is left in `error`; checked after some milliseconds of products."""
+        """Return whether Ctrl-C came, which is stored in `error`; check it every few milliseconds."""
         if self.n_multiplied < PRODUCTS_PER_SIGNAL_CHECK:
             return False
         self.n_multiplied = 0
@@ -82,7 +81,7 @@ cdef class Columns:
 
 
 def inner_products(Rows rows not None, Rows points not None):
-    """Inner products of all rows with all points: ndarray of float64, shape (n_rows, n_points)."""
+    """Return the inner products of all rows with all points (ndarray of float64, (n_rows, n_points))."""
     cdef Py_ssize_t j, n, begin = 0
     cdef double[:, ::1] out
     cdef int32_t[::1] chosen = np.arange(points.n_rows + 1, dtype=np.int32)

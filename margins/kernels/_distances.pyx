@@ -2,9 +2,9 @@
 
 The problem: |x - z|^2 for all pairs of two sets of points.
 
-|x|^2 + |z|^2 - 2 x.z takes one matrix product, but where norms are large beside the
-distance it is a small difference of large numbers. Here the squares of the differences are summed: the
-relative error is that of a sum of positive numbers.
+|x|^2 + |z|^2 - 2 x.z takes one matrix product, but if norms are large relative to the distance, it is a
+small difference of large numbers. Here the squares of the differences are summed, so the relative error is
+as small as for any sum of positive numbers.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -13,15 +13,15 @@ from margins._sparse cimport Rows, axpy, nonzeros
 
 import numpy as np
 
-# Differences between two checks for Ctrl-C: a few milliseconds.
+# Number of differences between two checks for Ctrl-C: a few milliseconds.
 cdef Py_ssize_t DIFFERENCES_PER_SIGNAL_CHECK = 1 << 22
 
 
 def squared_distances(Rows rows not None, Rows points not None):
-    """Squared distances of all rows from all points: ndarray of float64, shape (n_rows, n_points)."""
+    """Return the squared distances of all rows from all points (float64, shape (n_rows, n_points))."""
     cdef Py_ssize_t i, j, n_row, n_point, n_unchecked = 0
     cdef double[:, ::1] out
-    # Row i as a vector of all features, and as its numbers other than 0.
+    # Row i as a vector of all features, and as its nonzero numbers.
     cdef double[::1] dense_row = np.zeros(rows.n_features + 1), row_values = np.empty(rows.longest() + 1)
     cdef double[::1] point_values = np.empty(points.longest() + 1)
     cdef int32_t[::1] row_columns = np.empty(rows.longest() + 1, dtype=np.int32)
@@ -54,7 +54,7 @@ cdef inline double _squared_distance(
     const double* dense_row, const int32_t* row_columns, Py_ssize_t n_row, const double* point_values,
     const int32_t* point_columns, Py_ssize_t n_point, int32_t* last_point, int32_t j
 ) noexcept nogil:
-    """|x - z|^2, over the columns in which z has a number, and then over the other ones of x."""
+    """Return |x - z|^2, summed over the columns stored in z, and then over the other columns of x."""
     cdef double total = 0, difference
     cdef Py_ssize_t i
     for i in range(n_point):

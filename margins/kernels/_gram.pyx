@@ -5,14 +5,14 @@ import numpy as np
 from libc.stdint cimport int64_t
 from margins._sparse cimport Rows, axpy, index_t, value_t
 
-# Beside `value_t`, as input and output may differ in precision.
+# A type other than `value_t`, since input and output may differ in precision.
 ctypedef fused result_t:
     float
     double
 
 
 cdef class GramRows(Rows):
-    """Rows of a symmetric kernel matrix that is stored in full.
+    """Rows of a symmetric kernel matrix that is completely stored.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ cdef class GramRows(Rows):
         self.matrix = matrix
 
     def part(self, indices not None):
-        """The rows of the kernel matrix of some samples: GramRows, of copied elements."""
+        """Return the rows of the kernel matrix of some samples, with copied elements (GramRows)."""
         matrix = np.asarray(self.matrix.values64).reshape(self.n_rows, self.n_rows)
         chosen = matrix[np.ix_(indices, indices)]
         n = len(indices)

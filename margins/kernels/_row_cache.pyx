@@ -1,15 +1,15 @@
 """Rows of a kernel matrix, computed on demand and cached.
 
-The problem: K(x_j, x_k) in place of x_j.x_k, with an m x m matrix that may not fit into memory. A
-weight vector in the feature space of the kernel is known by its dual variables; an inspection needs one
-product of it. So v, which over the rows of X holds weights, here holds
+The problem: K(x_j, x_k) instead of x_j.x_k, with an m x m matrix that may not fit into memory. The dual
+variables determine the weight vector in the feature space of the kernel, and an inspection needs one of
+its products. So v, which holds weights if the rows are those of X, here holds
 
     v_k = sum_j beta_j l_j K(x_j, x_k)        the products with all m samples
 
-and an update adds row k of the kernel matrix to it. An inspection reads one number; an update costs m
+and an update adds row k of the kernel matrix to it. An inspection reads one number. An update costs m
 operations and, if row k is not cached, m kernel values. The cache evicts the least recently used row.
-When a row must be computed, rows that will probably be needed next are computed in the same batch:
-together they read the points once. If a pass announces which products it reads next, updates may wait: see
+When a row must be computed, the same batch computes rows that will probably be needed next, so that they
+read the points once together. If a pass announces the products that it reads next, updates may wait: see
 `margins.kernels._backlog` and `margins.solvers._waiting_passes`.
 
 Source: Aizerman, Braverman & Rozonoer (1964); Khardon & Wachman (2007), the dual perceptron;
@@ -25,13 +25,13 @@ from margins.kernels._transform cimport Transform
 
 import numpy as np
 
-cdef Py_ssize_t MIN_SLOTS = 2     # one row in use, one that is computed
+cdef Py_ssize_t MIN_SLOTS = 2     # a row in use, and a row that is being computed
 cdef Py_ssize_t BYTES_PER_MEGABYTE = 1 << 20
-cdef double MIN_SHARE = 0.125     # of the rows: if so many fit, those that a run updates often do
+cdef double MIN_SHARE = 0.125     # if this share of the rows fits, the rows that a run updates often fit
 
 
 cdef class RowCache(Rows):
-    """An LRU cache of the rows of a kernel matrix; subclasses define `compute`.
+    """LRU cache of the rows of a kernel matrix; subclasses define `compute`.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ cdef class RowCache(Rows):
         n_slots = int(max(MIN_SLOTS, min(m, cache_size * BYTES_PER_MEGABYTE // (8 * max(m, 1)))))
         self.slots = Slots(n_slots, m)
         self.n_batch = 1
-        # At most half of the slots at once, so that no row of a batch evicts another.
+        # Use at most half of the slots, so that no row of a batch evicts another.
         self.batch = np.empty(min(MAX_COLUMNS, n_slots // 2), dtype=np.int32)
         self.computed = np.empty((min(MAX_COLUMNS, n_slots // 2), m))
 
     cdef bint compute(self, Py_ssize_t n) noexcept nogil:
-        """Write rows batch[:n] of the kernel matrix to computed[:n]; False: `error` is the reason."""
+        """Write rows batch[:n] of the kernel matrix to computed[:n]; return False with `error` set."""
         return False
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
@@ -74,7 +74,7 @@ cdef class RowCache(Rows):
         return True
 
     cdef Py_ssize_t _slot(self, Py_ssize_t k) noexcept nogil:
-        """The slot that holds row k; -1 if it cannot be computed."""
+        """Return the slot that holds row k, or -1 if the row cannot be computed."""
         if self.slots.slot_of[k] < 0 and not self._fetch(k):
             return -1
         return self.slots.find(k)
@@ -138,14 +138,14 @@ cdef class ProductRows(RowCache):
     ----------
     points : Rows, shape (m, d)
     transform : Transform
-        From inner products to kernel values.
+        Maps inner products to kernel values.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2 of the points.
     cache_size : float
         Memory for rows in megabytes.
     compressed : callable, optional
-        ``compressed()`` returns the points in a storage that is read in less time: Rows, or None if there is
-        none. Called before the first row is computed.
+        ``compressed()`` returns the points in a storage that is read faster (Rows or None). It is called
+        before the first row is computed.
     """
 
     def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size,
@@ -176,9 +176,9 @@ cdef class ProductRows(RowCache):
         return False
 
     cdef void begin_pass(self, const double* weights) noexcept nogil:
-        """Until `end_pass`, products with samples outside the current block are not read: updates may wait."""
-        # Where all rows fit, each of them is computed once. Otherwise updates wait as soon as the rows of a run do
-        # not fit; where few do, from the beginning of its first pass, whose updates are of new samples.
+        """Let updates wait until `end_pass`: only products with samples of the current block are read."""
+        # If all rows fit, each is computed once. Otherwise updates wait as soon as the rows of a run do not fit.
+        # If few rows fit, they wait from the start of its first pass, whose updates are of new samples.
         cdef bint few_fit = self.slots.row_of.shape[0] < MIN_SHARE * self.n_rows
         self.may_wait, self.has_failed = self.backlog is not None, False
         self.waits = self.may_wait and few_fit and weights != self.weights
@@ -186,13 +186,13 @@ cdef class ProductRows(RowCache):
         self.weights = weights
 
     cdef void begin_block(self, const int32_t* order, Py_ssize_t n) noexcept nogil:
-        """The products with these samples are read next, and no others."""
+        """Announce that only the products with these samples are read next."""
         self.order, self.n_order = order, n
         if self.waits and self.error is None and not self._begin_waiting():
             self._take_error()
 
     cdef Py_ssize_t block_size(self) noexcept nogil:
-        """How many samples the next block should have; 0: any number."""
+        """Return the number of samples that the next block should have; 0: any number."""
         return MAX_BLOCK if self.waits else 0
 
     cdef bint is_missing(self, Py_ssize_t k) noexcept nogil:
@@ -205,7 +205,7 @@ cdef class ProductRows(RowCache):
             self._take_error()
 
     cdef bint _begin_waiting(self) noexcept nogil:
-        """Let updates wait of samples other than those of the current block."""
+        """Let the updates of samples outside the current block wait."""
         self.waits = True
         return self._prepare() and self.backlog.begin_block(self.order, self.n_order)
 
@@ -221,7 +221,7 @@ cdef class ProductRows(RowCache):
         return self.backlog.add(k, c, v)
 
     cdef void end_pass(self) noexcept nogil:
-        """Apply the updates that wait, unless the pass has failed: all products may be read again."""
+        """Apply the updates that wait, unless the pass has failed, so that all products can be read."""
         if self.waits:
             self.backlog.end_block()
             if self.error is None and not self.has_failed and not self.backlog.flush():
@@ -231,7 +231,7 @@ cdef class ProductRows(RowCache):
         self.n_batch = 1
 
     cdef bint _prepare(self) noexcept nogil:
-        """Before the first kernel value is computed; False: `error` is the reason."""
+        """Prepare the first kernel value; return False with `error` set."""
         return self.compressed is None or self._compress()
 
     cdef bint _compress(self) noexcept with gil:
@@ -248,7 +248,7 @@ cdef class ProductRows(RowCache):
         return min((self.n_batch + 7) // 8 * 8, self.batch.shape[0]) - self.n_batch
 
     cdef void _take_error(self) noexcept with gil:
-        """Make `error` what the transform or the columns have left, unless it is known."""
+        """Set `error` to the error of the transform or the columns, unless it is set."""
         self.has_failed = True
         for found in (self.transform.error, self.columns.error):
             if self.error is None:
@@ -257,7 +257,7 @@ cdef class ProductRows(RowCache):
 
 
 cdef class FunctionRows(RowCache):
-    """Rows of any kernel, by a Python function that is called under the GIL.
+    """Rows of any kernel, computed by a Python function under the GIL.
 
     Parameters
     ----------

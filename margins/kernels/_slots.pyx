@@ -1,4 +1,4 @@
-"""Rows in memory, of which the least recently used one makes way for another."""
+"""Rows in memory; a new row replaces the least recently used one."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ cdef class Slots:
     Parameters
     ----------
     n_slots : int
-        How many.
+        Number of rows in memory.
     m : int
-        Rows of the matrix, and numbers of each.
+        Number of rows of the matrix, and number of elements in a row.
     """
 
     def __init__(self, Py_ssize_t n_slots, Py_ssize_t m):
-        self.values = np.empty((n_slots, m))  # pages of slots that are never filled are never touched
+        self.values = np.empty((n_slots, m))  # memory pages of unfilled slots stay untouched
         self.slot_of = np.full(m, -1, dtype=np.int32)
         self.row_of = np.full(n_slots, -1, dtype=np.int32)
         self.older = np.full(n_slots, -1, dtype=np.int32)
@@ -24,7 +24,7 @@ cdef class Slots:
         self.newest = self.oldest = -1
 
     cdef Py_ssize_t find(self, Py_ssize_t k) noexcept nogil:
-        """The slot of row k, now the most recently used, or -1."""
+        """Return the slot of row k, which becomes the most recently used, or -1."""
         cdef int32_t slot = self.slot_of[k]
         if slot >= 0:
             if slot != self.newest:
@@ -34,7 +34,7 @@ cdef class Slots:
         return slot
 
     cdef Py_ssize_t add(self, Py_ssize_t k) noexcept nogil:
-        """A slot for row k, which the caller writes: an empty one, or that of the least recently used row."""
+        """Return a slot that the caller fills with row k: an empty slot, or the least recently used one."""
         cdef int32_t slot = <int32_t> self.n_used
         if self.n_used < self.row_of.shape[0]:
             self.n_used += 1
@@ -48,7 +48,7 @@ cdef class Slots:
         return slot
 
     cdef bint evicts_own(self, Py_ssize_t k) noexcept nogil:
-        """True if row k would take the slot of a row that the same run has used."""
+        """Return whether row k would take the slot of a row that the same run has used."""
         return (
             self.slot_of[k] < 0 and self.n_used == self.row_of.shape[0] and self.run_of[self.oldest] == self.run
         )

@@ -4,32 +4,32 @@ The problem: K(x, z) = f(x.z, |x|^2, |z|^2) for all pairs of two sets of points.
 Given: the inner products x.z, a block of n_rows x n_columns numbers, and the squared norms.
 Left in place: the block holds K(x, z).
 
-The row cache calls it for training, `margins.kernels.kernel.Kernel.block` for prediction, so that a
-kernel function is written once.
+The row cache calls it for training, and `margins.kernels.kernel.Kernel.block` for prediction, so a kernel
+function is written only once.
 """
 
 import numpy as np
 
 cdef enum:
-    CHUNK = 1024   # values that are converted to double precision at a time
+    CHUNK = 1024   # values that are converted to double precision at once
 
 
 cdef class Transform:
-    """K(x, z) from x.z, |x|^2 and |z|^2; subclasses define `row`. This one is x.z itself."""
+    """Formula of K(x, z) from x.z, |x|^2 and |z|^2; subclasses define `row`. Here it is x.z itself."""
 
     cdef void row(
         self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
     ) noexcept nogil:
         """Replace n inner products x.z_j by K(x, z_j), given |x|^2 and all |z_j|^2.
 
-        Symmetric: K(x, z) and K(z, x) must be the same number, bit for bit.
+        It must be symmetric: K(x, z) and K(z, x) must be the same number, bit for bit.
         """
 
     cdef bint block(
         self, double* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
         const double* row_sqnorms, const double* column_sqnorms
     ) noexcept nogil:
-        """Replace a C-contiguous block of inner products; False: `check` raises the reason."""
+        """Replace a C-contiguous block of inner products; return False if `check` has an error to raise."""
         cdef Py_ssize_t i
         for i in range(n_rows):
             self.row(values + i * n_columns, n_columns, row_sqnorms[i], column_sqnorms)
@@ -39,10 +39,10 @@ cdef class Transform:
         self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
         const double* row_sqnorms, const double* column_sqnorms
     ) noexcept nogil:
-        """As `block`, of values in single precision; here the formula is computed in double precision.
+        """Do the same as `block` for values in single precision; the formula is computed in double here.
 
-        With u = 2**-24 and R the largest squared norm, it may round off at most what 5 u R changes if it is added
-        to the products, and 4 u K(x, x) for the largest K(x, x). The proof rests on it.
+        With u = 2**-24 and R the largest squared norm, its rounding error must be at most the effect of adding
+        5 u R to the products, plus 4 u K(x, x) for the largest K(x, x). The proof relies on this bound.
         """
         cdef double[CHUNK] chunk
         cdef Py_ssize_t i, j, begin, n
@@ -90,7 +90,7 @@ cdef class Transform:
 
     def single(self, float[:, :] values not None, const double[::1] row_sqnorms not None,
                const double[::1] column_sqnorms not None):
-        """The same of values in single precision: of rows, or of a part of the columns of longer rows."""
+        """Do the same for values in single precision, of whole rows or of some of their columns."""
         cdef Py_ssize_t i, n_rows = values.shape[0], n_columns = values.shape[1]
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_columns > 1 and values.strides[1] != sizeof(float):
@@ -105,7 +105,7 @@ cdef class Transform:
             self.check()
 
     def diagonal(self, const double[::1] sqnorms not None):
-        """K(x, x) of points with given |x|^2: ndarray of float64, shape (n,)."""
+        """Return K(x, x) of points with given |x|^2 (ndarray of float64, shape (n,))."""
         result = np.array(sqnorms)
         cdef double[::1] values = result
         cdef Py_ssize_t k
@@ -124,7 +124,7 @@ def _check_shapes(n_rows, n_columns, n_row_sqnorms, n_column_sqnorms):
 
 
 cdef class ArrayTransform(Transform):
-    """A kernel function of NumPy arrays, called under the GIL.
+    """Kernel function of NumPy arrays, called under the GIL.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The parameters `gamma` and `coef0` of kernels; gamma may be a rule that reads the training set."""
+"""The parameters `gamma` and `coef0` of kernels; a rule may compute gamma from the training set."""
 
 import dataclasses
 import math
@@ -14,22 +14,22 @@ GAMMA = AnyOf(OneOf("scale", "auto"), POSITIVE)
 
 
 def gamma_parameter():
-    """The field `gamma` of a kernel."""
-    description = "The width; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features."
+    """Return the field `gamma` of a kernel."""
+    description = "Width of the kernel; 'scale': 1 / (n_features * X.var()), 'auto': 1 / n_features."
     return parameter(default="scale", allowed=GAMMA, description=description)
 
 
 def coef0_parameter():
-    """The field `coef0` of a kernel of gamma x.z + coef0."""
+    """Return the field `coef0` of a kernel that is a function of gamma x.z + coef0."""
     return parameter(
         default=0.0,
         allowed=Interval(-math.inf, math.inf, "neither"),
-        description="The number that is added to gamma x.z.",
+        description="Number added to gamma x.z.",
     )
 
 
 class KernelOfGamma(Kernel):
-    """A kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass.
+    """Kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class KernelOfGamma(Kernel):
     """
 
     def resolve(self, X):
-        """The kernel with its `gamma` as a number, of training set X: Kernel."""
+        """Return the kernel with `gamma` as a number, computed from training set X (Kernel)."""
         gamma = self.gamma
         if gamma == "auto":
             gamma = 1 / X.shape[1]
@@ -50,7 +50,7 @@ class KernelOfGamma(Kernel):
 
 
 def _scale_of(X):
-    """1 / (n_features * variance of all elements), computed in double; 1 if there is no such number."""
+    """Return 1 / (n_features * variance of all elements) in double; 1 if this is not a number."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long are rejected later
         if sparse.issparse(X):
             X = without_duplicates(X)

@@ -1,10 +1,10 @@
-"""Few samples of many features: their inner products in place of the features.
+"""Inner products instead of features, for few samples of many features.
 
-What training reads of a sample are its inner products with others. Where samples are few and each has
-many features, the m x m matrix of all of them is cheap to compute and small beside X. Over its rows an
-inspection reads one number and an update adds m numbers, however many features there are. The weights
-are summed at the end, from the dual variables (`margins.solvers.driver.Run.leave_gram`), and the
-certificate is that of these weights.
+Training reads only the inner products of a sample with others. If there are few samples with many
+features each, the m x m matrix of all inner products is cheap to compute and small relative to X. Over
+its rows, an inspection reads one number and an update adds m numbers, for any number of features. At the
+end, the weights are summed from the dual variables (`margins.solvers.driver.Run.leave_gram`), and the
+certificate is computed for these weights.
 """
 
 import numpy as np
@@ -15,21 +15,21 @@ from margins.kernels._columns import inner_products
 from margins.kernels._gram import GramRows, fill_columns
 from margins.linalg.threads import one_thread
 
-# X is read in so many blocks of columns.
+# Number of column blocks in which X is read.
 BLOCKS = 8
 
-# Products may be rounded to single precision if norms are between these ...
+# Products may be rounded to single precision if norms are between these limits ...
 SHORTEST, LONGEST = 1e-15, 1e15
-# ... and rows are distinct: of the squared norm of the median row, this share must be orthogonal to the
-# rows before it, or rounding decides the differences between rows.
+# ... and rows are distinct: for the median row, this share of the squared norm must be orthogonal to the
+# rows before it. Otherwise rounding decides the differences between rows.
 DISTINCT = 0.02
-# Relative to the squared norms, what is added to the diagonal for that test: the rows may be linearly
-# dependent, up to rounding.
+# Added to the diagonal for this test, relative to the squared norms: rows may be linearly dependent, up
+# to rounding.
 RIDGE = 1e-4
 
 
 def gram_rows(X, coarse=False):
-    """The rows of the Gram matrix of X, in double precision or, if that is safe, in single.
+    """Return the rows of the Gram matrix of X, in double precision or, if that is safe, in single.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def gram_rows(X, coarse=False):
 
 
 def _is_distinct(gram, sqnorms):
-    """True if products in single precision distinguish the rows."""
+    """Return whether products in single precision distinguish the rows."""
     if not SHORTEST**2 <= sqnorms.min() <= sqnorms.max() <= LONGEST**2:
         return False
     with one_thread():
@@ -64,9 +64,9 @@ def _is_distinct(gram, sqnorms):
 
 
 def _products(X, dtype):
-    """The inner products of all rows: ndarray of float64, shape (m, m)."""
+    """Return the inner products of all rows (ndarray of float64, shape (m, m))."""
     gram = np.zeros((X.shape[0], X.shape[0]))
-    # Where a sum overflows a row is too long, which its squared norm shows.
+    # Ignore overflows: they mean that a row is too long, which its squared norm shows.
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, dtype, gram):
             gram[:] = 0
@@ -77,7 +77,7 @@ def _products(X, dtype):
 
 
 def _add_products(X, dtype, gram):
-    """Add all inner products of rows, block by block of columns; False if columns are not sorted."""
+    """Add all inner products of rows, by blocks of columns; return False if columns are not sorted."""
     m, d = X.shape
     width = -(-d // BLOCKS)
     is_sparse = sparse.issparse(X)
@@ -94,27 +94,27 @@ def _add_products(X, dtype, gram):
 
 
 class WholeGram:
-    """All inner products of some samples of linear data, as a decomposition solver reads them.
+    """Inner products of some samples of linear data, in the form that decomposition solvers read.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of float64 or float32, shape (n, d)
     indices : ndarray of int, shape (m,)
-        Of the samples. Their rows are copied when they are first read.
+        Indices of the samples, whose rows are copied when they are first read.
     """
 
     def __init__(self, X, indices):
         self._source, self._X = (X, indices), None
 
     def _rows(self):
-        """The samples: ndarray or CSR matrix of float64, shape (m, d)."""
+        """Return the samples (ndarray or CSR matrix of float64, shape (m, d))."""
         if self._X is None:
             X, indices = self._source
             self._X = X[indices].astype(np.float64, copy=False)
         return self._X
 
     def rows_of_all(self, most=None):
-        """The Gram matrix: ndarray of float32, shape (m, m). `most` is that of `MatrixBlocks`."""
+        """Return the Gram matrix (ndarray of float32, shape (m, m)); `most` is as in `MatrixBlocks`."""
         X = self._rows()
         if sparse.issparse(X):
             return inner_products(rows_of(X), rows_of(X)).astype(np.float32)
@@ -123,9 +123,9 @@ class WholeGram:
             return X @ X.T
 
     def sums(self, indices, support, coefficients):
-        """The sums of `MatrixBlocks.sums`: products with the sum of the samples, a weight vector."""
+        """Return the same as `MatrixBlocks.sums`, by products with a weight vector."""
         X = self._rows()
-        of_all = np.zeros(X.shape[0])
-        of_all[support] = coefficients
+        dual = np.zeros(X.shape[0])
+        dual[support] = coefficients
         with one_thread():
-            return (X @ (X.T @ of_all))[indices]
+            return (X @ (X.T @ dual))[indices]

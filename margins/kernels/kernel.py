@@ -1,4 +1,4 @@
-"""A kernel: one formula, for the rows that training reads and the blocks that prediction reads."""
+"""The base class of kernels: one formula for the rows of training and the blocks of prediction."""
 
 import dataclasses
 import functools
@@ -19,44 +19,44 @@ from margins.kernels.row_blocks import FormulaBlocks, RowBlocks
 from margins.kernels.shared_blocks import SharedBlocks
 from margins.parameters import check
 
-# Memory for a block of kernel values of a prediction.
+# Memory for a block of kernel values in predictions, in bytes.
 BLOCK_BYTES = 2**25
-# An array with at most this share of numbers other than 0 is copied without its zeros.
+# An array with at most this share of nonzero numbers is copied without its zeros.
 MOSTLY_ZEROS = 0.5
-# Of a kernel of differences, the distance of two rows is summed if in |x|^2 + |z|^2 - 2 x.z rounding by
-# a unit in the last place may change K(x, z) by this number of units.
+# A kernel of differences sums the distance of two rows directly if rounding |x|^2 + |z|^2 - 2 x.z by a
+# unit in the last place may change K(x, z) by this number of units.
 MAX_CANCELLED = 4096
 NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 class Kernel:
-    """A kernel function K(x, z), with its parameters.
+    """Kernel function K(x, z), with its parameters.
 
     A subclass is a frozen dataclass whose fields are the parameters, declared with
     `margins.parameters.parameter`. It defines `transform`, which computes K(x, z) from x.z, |x|^2 and
-    |z|^2 with NumPy, or `compiled`, which returns the same as compiled code; or, if it is no function of
-    these three, `block` and `_make_rows`.
+    |z|^2 with NumPy, or `compiled`, which returns the formula as compiled code. A kernel that is not a
+    function of these three numbers defines `block` and `_make_rows` instead.
 
-    An estimator accepts an instance as its `kernel`. A kernel in `margins.kernels.functions` is also
-    known by its name.
+    An estimator accepts an instance as its `kernel`. Kernels in `margins.kernels.functions` are also
+    available by name.
 
     Attributes
     ----------
     name : str or None
-        The name that estimators accept.
+        Name that estimators accept.
     formula : str
-        K(x, z) as the documentation writes it.
+        K(x, z) in the documentation.
     uses_sqnorms : bool
-        True: the formula reads |x|^2 and |z|^2, so rows that are too long for them are errors.
+        True: the formula reads |x|^2 and |z|^2, so a row whose squared norm overflows raises an error.
     uses_products : bool
         True: the kernel is a function of x.z, |x|^2 and |z|^2.
     uses_differences : bool
-        True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted. Of rows so long that
-        |x|^2 + |z|^2 - 2 x.z would lose their distance, |x - z|^2 is summed instead; which rows these
-        are follows from `slope`.
+        True: K(x + t, z + t) = K(x, z), so the mean of X may be subtracted. If rows are so long that
+        |x|^2 + |z|^2 - 2 x.z would lose their distance, |x - z|^2 is summed instead; `slope` determines
+        these rows.
     is_semidefinite : bool
-        True: every kernel matrix is positive semidefinite, whatever the samples. If it is False, that of
-        at most 512 samples is looked at, and certificates state nothing if it is not.
+        True: the kernel matrix of any samples is positive semidefinite. False: the matrix of at most 512
+        samples is checked; if it is not semidefinite, certificates prove nothing.
 
     See Also
     --------
@@ -93,30 +93,30 @@ class Kernel:
 
     @property
     def label(self):
-        """How error messages call the kernel."""
+        """The name of the kernel in errors."""
         return repr(self.name) if self.name is not None else repr(self)
 
     def transform(self, products, x_sqnorms, z_sqnorms):
-        """K(x, z) from x.z, |x|^2 and |z|^2.
+        """Return K(x, z) from x.z, |x|^2 and |z|^2.
 
         Parameters
         ----------
         products : ndarray of float64
             x.z; may be overwritten.
         x_sqnorms, z_sqnorms : ndarrays of float64
-            |x|^2 and |z|^2; they broadcast with `products`.
+            |x|^2 and |z|^2, which broadcast with `products`.
 
         Returns
         -------
-        ndarray of float64, of the shape of `products`
-            Finite; the same for (x, z) and (z, x). It may be `products` itself.
+        ndarray of float64, same shape as `products`
+            Finite values, equal for (x, z) and (z, x). It may be `products` itself.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define transform(products, x_sqnorms, z_sqnorms) or compiled()."
         )
 
     def compiled(self):
-        """The formula as compiled loops call it: margins.kernels._transform.Transform."""
+        """Return the formula for compiled loops (margins.kernels._transform.Transform)."""
         return ArrayTransform(
             lambda products, *sqnorms: checked_values(
                 self.label, self.transform(products, *sqnorms), products.shape
@@ -124,17 +124,17 @@ class Kernel:
         )
 
     def resolve(self, X):
-        """The kernel with parameters that depend on training set X resolved: Kernel."""
+        """Return the kernel after computing parameters that depend on training set X (Kernel)."""
         return self
 
     def __call__(self, X, Z):
-        """The kernel matrix of two matrices, as scikit-learn's callable kernels.
+        """Return the kernel matrix of two matrices, like scikit-learn's callable kernels.
 
         Parameters
         ----------
         X : array-like or sparse matrix, shape (i, d)
         Z : array-like or sparse matrix, shape (j, d)
-            The training set, to parameters that depend on one.
+            The training set, for parameters that depend on it.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Kernel:
         return self.resolve(Z).block(X, Z)
 
     def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
-        """K(x, z) of all pairs of rows, by matrix products.
+        """Return K(x, z) of all pairs of rows, by matrix products.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Kernel:
         return values
 
     def _long_rows(self, sqnorms):
-        """Which rows are so long that distances must not be computed from products.
+        """Return which rows are so long that distances must not be computed from products.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Kernel:
         Returns
         -------
         ndarray of int
-            Their indices. If only one row of a pair is long, so is the distance.
+            Indices of long rows. If only one row of a pair is long, so is the distance, which is safe.
         """
         if not self.uses_differences or not len(sqnorms):
             return NO_ROWS
@@ -195,14 +195,14 @@ class Kernel:
         return np.flatnonzero(slope * sqnorms > MAX_CANCELLED)
 
     def _block_of_distances(self, X, Z):
-        """K(x, z) of all pairs of rows, for a kernel of differences, from their distances."""
-        # With |x| = |z| = 0, the inner product -|x - z|^2 / 2 has the distance of x and z.
+        """Return K(x, z) of all pairs of rows, for a kernel of differences, from their distances."""
+        # Setting |x| = |z| = 0, the inner product -|x - z|^2 / 2 encodes the distance of x and z.
         values = -0.5 * squared_distances(rows_of(X), rows_of(Z))
         self.compiled()(values, np.zeros(X.shape[0]), np.zeros(Z.shape[0]))
         return values
 
     def training_block(self, X, indices, sqnorms=None):
-        """Some rows of the kernel matrix of a training set.
+        """Return some rows of the kernel matrix of a training set.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class Kernel:
         return self.block(X[indices], X, None if sqnorms is None else sqnorms[indices], sqnorms)
 
     def samples_of(self, X, indices):
-        """Some of the samples of a training set as one: the rows of X, and of a matrix the columns.
+        """Return some samples of a training set: rows of X and, if precomputed, also its columns.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Kernel:
         return X[indices]
 
     def rows(self, X, cache_size):
-        """The rows of the kernel matrix of a training set.
+        """Return the rows of the kernel matrix of a training set.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Kernel:
         """
         sqnorms = rows_of(X).sqnorms() if self.uses_products else None
         rows = self._make_rows(X, cache_size, sqnorms)
-        # Made on demand, and once: all classes that a thread trains share them.
+        # Blocks are made on demand and once: all classes that a thread trains share them.
         is_product = isinstance(rows, ProductRows)
         rows.blocks = SharedBlocks(self, X, cache_size, sqnorms if is_product else None)
         diagonal = rows.sqnorms()
@@ -266,15 +266,15 @@ class Kernel:
         return rows
 
     def slope(self, sqradius):
-        """A bound on the derivative of K(x, z) by x.z, for squared norms up to `sqradius`.
+        """Return a bound on the derivative of K(x, z) by x.z, for squared norms up to `sqradius`.
 
-        It bounds what rounding of inner products changes; inf, the default, means that it is not known.
-        A kernel of differences for which it is not known is computed from distances, which takes longer.
+        It bounds the effect of rounding inner products. The default, inf, means unknown; a kernel of
+        differences is then computed from distances, which takes longer.
         """
         return math.inf
 
     def row_blocks(self, X, cache_size, sqnorms, densely=False):
-        """The rows of the kernel matrix of a training set by blocks, in single precision.
+        """Return the kernel matrix of a training set in blocks of rows, in single precision.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Kernel:
         sqnorms : ndarray of float64, shape (m,), or None
             |x_k|^2; None if rows are not computed from inner products.
         densely : bool
-            True: rows of a sparse X are made dense to multiply them.
+            True: make rows of a sparse X dense to multiply them.
 
         Returns
         -------
@@ -295,10 +295,10 @@ class Kernel:
         return FormulaBlocks(self, X, cache_size, sqnorms, densely)
 
     def _make_rows(self, X, cache_size, sqnorms):
-        """The rows of the kernel matrix of X, not checked: margins._sparse.Rows."""
+        """Return the rows of the kernel matrix of X, without checks (margins._sparse.Rows)."""
         if self.uses_sqnorms:
             check_lengths(sqnorms)
-        if len(self._long_rows(sqnorms)) > 1:  # there are pairs of rows that need their distance
+        if len(self._long_rows(sqnorms)) > 1:  # some pairs of rows need their distance
             diagonal = self.compiled().diagonal(np.zeros(len(sqnorms)))
             return FunctionRows(
                 lambda indices: self.training_block(X, indices, sqnorms), diagonal, cache_size
@@ -307,15 +307,15 @@ class Kernel:
         return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 
     def blocks(self, X, points, support):
-        """The kernel matrix of the support vectors and X, for some rows of X at a time.
+        """Yield the kernel matrix of the support vectors and X, for some rows of X at a time.
 
         Parameters
         ----------
         X : ndarray or CSR matrix of float64 or float32, shape (n, d); (n, m) if precomputed
         points : ndarray or CSR matrix of float64 or float32, shape (n_support, d)
-            The support vectors. Not read if precomputed.
+            Support vectors; not read if precomputed.
         support : ndarray of int, shape (n_support,)
-            Their indices in the training set.
+            Indices of the support vectors in the training set.
 
         Yields
         ------
@@ -328,32 +328,32 @@ class Kernel:
                 yield batch, np.ascontiguousarray(self.block(points, X[batch]))
 
     def _batches(self, n_samples, n_support):
-        """Slices of the samples whose blocks of kernel values have `BLOCK_BYTES` at most."""
+        """Return slices of the samples whose blocks of kernel values take at most `BLOCK_BYTES`."""
         return gen_batches(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
 
 
 def _without_zeros(X):
-    """The rows of an array as CSR, if most of it is 0: Rows or None. Sums of both are equal."""
+    """Return the rows of an array as CSR if most of it is 0 (Rows or None); sums do not change."""
     if np.count_nonzero(X) > MOSTLY_ZEROS * X.size:
         return None
     return rows_of(sparse.csr_array(X))
 
 
 def checked_values(label, values, shape):
-    """The values that a kernel function of users returned: ndarray of float64.
+    """Return the values that a kernel function of users returned (ndarray of float64).
 
     Parameters
     ----------
     label : str
-        What error messages call the kernel.
+        Name of the kernel in errors.
     values : object
     shape : tuple of int
-        The shape that they must have.
+        Expected shape.
 
     Raises
     ------
     ValueError
-        If the shape is another one, or if a value is not finite.
+        If the shape is different, or if a value is not finite.
     """
     values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
     is_finite = np.isfinite(values).all()

@@ -1,8 +1,8 @@
-"""Blocks of rows of a kernel matrix: in single precision to train with, in double to prove with.
+"""Blocks of rows of a kernel matrix, in single precision for training and in double for proofs.
 
-Rows in single precision are computed many at a time, by a matrix product where the kernel has a formula,
-and cached. They give a solver its directions; what a certificate states is computed from sums in double
-precision, and from a bound on the rounding of single precision where that suffices.
+Rows in single precision are computed many at a time, by a matrix product if the kernel has a formula,
+and cached. They give a solver its directions. Certificates are computed from sums in double precision
+or, if it is sufficient, from a bound on the rounding in single precision.
 """
 
 import math
@@ -15,46 +15,46 @@ from margins.linalg.teams import current_team
 from margins.linalg.threads import one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
-# At most so many values are computed between two checks for Ctrl-C, and so many products of two numbers,
-# of dense or of sparse rows: about a tenth of a second.
+# Maximum numbers of values, and of products of two numbers in dense and sparse rows, between two checks
+# for Ctrl-C: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
 DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
-# Rows are computed by so many columns at a time, which threads share: however many they are, and in the
-# processor's cache.
+# Columns in a part of rows that one thread computes: enough parts for any number of threads, and small
+# enough for the processor's cache.
 COLUMNS = 4096
-# Kernel values in double precision are computed by squares of so many samples, or of fewer long ones.
+# Side of the squares in which kernel values in double precision are computed; shorter for long samples.
 TILE, TILE_VALUES = 512, 1 << 20
-# X in single precision takes at most this share of the cache from its rows.
+# Maximum share of the cache that the copy of X in single precision takes from the rows.
 MAX_COPY_SHARE = 0.5
-# Rows that are cached at least: a working set needs some of both directions.
+# Minimum number of cached rows: a working set needs rows of both directions.
 MIN_ROWS = 16
-# Half of the spacing of numbers in single and in double precision, relative to them.
+# Half of the relative spacing of numbers in single and in double precision.
 UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
-# What a formula in single precision may round off (`Transform.single_block`): of products, relative to
-# the largest squared norm, and of values, in this unit.
+# Maximum rounding errors of a formula in single precision (`Transform.single_block`), in these units: of
+# products, relative to the largest squared norm, and of values.
 FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
 
 
 class RowBlocks:
-    """The rows of any kernel matrix, cached in single precision.
+    """Rows of any kernel matrix, cached in single precision.
 
     Parameters
     ----------
     kernel : margins.kernels.kernel.Kernel
-        Its parameters resolved.
+        Kernel with resolved parameters.
     X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
     cache_size : float
-        Memory for rows and for the copy of X that they are computed from, in megabytes (2**20 bytes).
-        Half of it is for rows, and `MIN_ROWS` are cached, in any case.
+        Memory for rows and for the copy of X from which they are computed, in megabytes (2**20 bytes).
+        At least half of it is for rows, and at least `MIN_ROWS` rows are cached.
 
     Attributes
     ----------
     slots : ndarray of float32, shape (n_slots, m)
         The cached rows.
     n_computed : int
-        Rows computed since it was made.
+        Number of rows computed so far.
     watch : callable or None
-        ``watch(indices, rows)`` is called with rows as they are computed.
+        ``watch(indices, rows)`` is called with new rows.
     """
 
     watch = None
@@ -72,18 +72,18 @@ class RowBlocks:
         self._n_used = self._clock = 0
 
     def _set_points(self):
-        """Prepare what rows are computed from: the number of bytes that it takes beside X."""
+        """Prepare the data from which rows are computed; return their bytes in addition to X."""
         return 0
 
     def slots_of(self, indices, kept):
-        """The slots of these rows, computed if they are not cached: ndarray of int32, shape (n,).
+        """Return the slots of rows, which are computed if not cached (ndarray of int32, shape (n,)).
 
         Parameters
         ----------
         indices : ndarray of int, shape (n,)
-            At most as many as there are slots.
+            Rows, at most as many as there are slots.
         kept : ndarray of bool, shape (m,)
-            Rows that are evicted only if there are no others.
+            Rows that are evicted only if there are no other rows.
         """
         self._clock += 1
         slots = self._slot_of[indices]
@@ -95,9 +95,9 @@ class RowBlocks:
         return self._slot_of[indices]
 
     def rows_of_all(self, most):
-        """A copy of the whole matrix: ndarray of float32, shape (m, m).
+        """Return a copy of the whole matrix (ndarray of float32, shape (m, m)).
 
-        None if there are more samples than `most`, or if not all rows fit.
+        Return None if there are more samples than `most`, or if not all rows fit.
         """
         m = len(self._slot_of)
         if m > min(most, len(self.slots)):
@@ -105,12 +105,12 @@ class RowBlocks:
         return self.slots[self.slots_of(np.arange(m), np.ones(m, bool))]
 
     def are_cached(self):
-        """Which rows are cached: ndarray of bool, shape (m,)."""
+        """Return which rows are cached (ndarray of bool, shape (m,))."""
         return self._slot_of >= 0
 
-    def _cache(self, missing, kept):
-        """Compute rows that are not cached, in place of the least recently used ones."""
-        slots = self._free_slots(len(missing), kept)
+    def _cache(self, missing, protected):
+        """Compute rows that are not cached, and replace the least recently used rows."""
+        slots = self._free_slots(len(missing), protected)
         begin, end = int(slots[0]), int(slots[-1]) + 1
         is_slice = end - begin == len(slots)
         shape = len(missing), self.slots.shape[1]
@@ -124,33 +124,33 @@ class RowBlocks:
         self._last_used[slots] = self._clock
         self.n_computed += len(missing)
 
-    def _free_slots(self, n, kept):
-        """So many slots, ascending: unused ones, or those of rows that are evicted."""
+    def _free_slots(self, n, protected):
+        """Return n slots, ascending, that are unused or whose rows are evicted."""
         unused = np.arange(self._n_used, min(self._n_used + n, len(self.slots)), dtype=np.int32)
         self._n_used += len(unused)
         n_evicted = n - len(unused)
         if n_evicted == 0:
             return unused
-        # Those in use now were used at this clock, so they are the last to go; of equals, the first go.
+        # Rows used in this call have the current clock, so they go last; ties are broken by slot.
         n_slots = self._n_used - len(unused)
         last_used = self._last_used[:n_slots]
-        stays = kept[self._row_of[:n_slots]] | (last_used == self._clock)
+        stays = protected[self._row_of[:n_slots]] | (last_used == self._clock)
         order = ((stays * (self._clock + 1)) + last_used) * n_slots + np.arange(n_slots)
         evicted = np.sort(np.argpartition(order, n_evicted - 1)[:n_evicted]).astype(np.int32)
         self._slot_of[self._row_of[evicted]] = -1
         return np.concatenate([evicted, unused])
 
     def compute(self, indices, out):
-        """Write rows of the kernel matrix to `out`, ndarray of float32, shape (n, m)."""
+        """Write rows of the kernel matrix to `out` (ndarray of float32, shape (n, m))."""
         out[:] = self.kernel.training_block(self.X, indices)
 
     def sums(self, indices, support, coefficients):
-        """sum_j coefficients_j K(x_i, x_j) over the support, in double precision.
+        """Return sum_j coefficients_j K(x_i, x_j) over the support, in double precision.
 
         Parameters
         ----------
         indices, support : ndarrays of int, shapes (n,) and (n_support,)
-            Ascending; all of the support is among the indices, or none of it.
+            Ascending indices; they contain all of the support or none of it.
         coefficients : ndarray of float64, shape (n_support,)
 
         Returns
@@ -165,24 +165,24 @@ class RowBlocks:
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def rounding(self):
-        """A bound on the error of every element in single precision; inf: not known."""
+        """Return a bound on the error of every element in single precision; inf: unknown."""
         return math.inf
 
 
 class FormulaBlocks(RowBlocks):
-    """The rows of a kernel that is a function of inner products and squared norms.
+    """Rows of a kernel that is a function of inner products and squared norms.
 
-    If the kernel is one of differences, and rows are dense, their mean is subtracted where that leaves
-    less to be rounded off.
+    If the kernel is a function of differences, and rows are dense, their mean is subtracted if this
+    reduces rounding errors.
 
     Parameters
     ----------
     kernel, X, cache_size
-        As of `RowBlocks`.
+        As in `RowBlocks`.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
     densely : bool
-        True: rows of a sparse X are made dense to multiply them.
+        True: make rows of a sparse X dense to multiply them.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):
@@ -192,10 +192,10 @@ class FormulaBlocks(RowBlocks):
         super().__init__(kernel, X, cache_size)
 
     def _set_points(self):
-        """X in single precision, the squared norms of its rows, and what bounds the rounding."""
+        """Prepare X in single precision, its squared norms and a bound on rounding; return bytes."""
         X, (m, d) = self.X, self.X.shape
         n_terms, sqradius = min(rows_of(X).longest(), d), float(self._sqnorms.max())
-        # What may be rounded off of a product, in single precision and in that of the certificate.
+        # Rounding error of a product, in single precision and in the precision of the certificate.
         unit, double = (n_terms + 3 + FORMULA_PRODUCTS) * UNIT, (n_terms + 3) * UNIT_OF_DOUBLE
         self._product_rounding = (unit + double) * sqradius
         self._points, self._point_sqnorms = X, self._sqnorms
@@ -224,7 +224,7 @@ class FormulaBlocks(RowBlocks):
         return self._points.nbytes
 
     def _mean_to_subtract(self, unit):
-        """The mean of the rows of X, ndarray of float64, shape (d,); None if it is not subtracted."""
+        """Return the mean of the rows of X (ndarray, shape (d,)), or None if it is not subtracted."""
         X = self.X
         if not self.kernel.uses_differences or not len(self._sqnorms):
             return None
@@ -236,7 +236,7 @@ class FormulaBlocks(RowBlocks):
     def compute(self, indices, out):
         points, sqnorms = self._points, self._point_sqnorms
         is_sparse = sparse.issparse(points)
-        # Sparse products read their other factor row by row.
+        # Sparse products read their second factor by rows.
         columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_sparse else None
         rows = None if is_sparse else points[indices]
 
@@ -261,7 +261,7 @@ class FormulaBlocks(RowBlocks):
         return result
 
     def _symmetric_sums(self, support, coefficients):
-        """The sums of the support itself: of the symmetric matrix, each block is computed once."""
+        """Return the sums of the support; symmetric blocks of the matrix are computed once."""
         tiles = self._tiles(support)
         pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
 
@@ -280,7 +280,7 @@ class FormulaBlocks(RowBlocks):
         return result
 
     def _other_sums(self, indices, support, coefficients):
-        """The sums of samples that are not in the support."""
+        """Return the sums of samples that are not in the support."""
         columns_of_tiles = self._tiles(support)
 
         def sums_of(rows):
@@ -294,14 +294,14 @@ class FormulaBlocks(RowBlocks):
 
     def _tiles(self, indices):
         if sparse.issparse(self._points):
-            # Each tile makes its columns dense: the fewer tiles, the better.
+            # Use few tiles, since each tile makes its columns dense.
             length = math.isqrt(self._block_values)
         else:
             length = min(TILE, TILE_VALUES // max(self.X.shape[1], 1))
         return _batches(len(indices), max(1, length))
 
     def _block(self, indices, support):
-        """K(x_i, x_j) of two sets of samples, in double precision."""
+        """Return K(x_i, x_j) of two sets of samples, in double precision."""
         X = self.X
         rows, columns = X[indices], X[support]
         if self._densely:
@@ -310,18 +310,18 @@ class FormulaBlocks(RowBlocks):
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
     def rounding(self):
-        """See `RowBlocks.rounding`: of inputs, of sums in any order, and of the formula."""
+        """See `RowBlocks.rounding`; it covers inputs, sums in any order, and the formula."""
         sqradius = float(self._sqnorms.max())
         values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
         return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)
 
 
 def _batches(n, length):
-    """Slices of range(n), all but the last one of this length."""
+    """Return slices of range(n) of this length; the last may be shorter."""
     return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 
 
 def times(block, coefficients):
-    """A product by BLAS, in the calling thread."""
+    """Return a product computed by BLAS in the calling thread."""
     with one_thread():
         return block @ coefficients

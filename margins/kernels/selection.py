@@ -1,4 +1,4 @@
-"""From the parameters of an estimator to its kernel."""
+"""Selects the kernel of an estimator from its parameters."""
 
 import dataclasses
 
@@ -7,13 +7,13 @@ from margins.parameters import CALLABLE, AnyOf, OneOf, parameter
 
 
 def kernel_of(estimator, X):
-    """The kernel that an estimator's parameters select, with parameters that depend on X resolved.
+    """Return the kernel of an estimator's parameters, with parameters that depend on X resolved.
 
     Parameters
     ----------
     estimator : object
-        `kernel` is a name in `KERNELS`, a Kernel or another callable. A named kernel takes its
-        parameters from attributes of the same names, or its own defaults where there are none.
+        `kernel` is a name in `KERNELS`, a Kernel or another callable. A named kernel reads its
+        parameters from attributes of the same names; a missing attribute means the default.
     X : ndarray or CSR matrix of float64 or float32, shape (m, d)
 
     Returns
@@ -23,7 +23,7 @@ def kernel_of(estimator, X):
     kernel = estimator.kernel
     if isinstance(kernel, str):
         if kernel == LINEAR.name:
-            return LINEAR  # nothing to resolve, and the first thing of every linear fit
+            return LINEAR  # it has nothing to resolve, and every linear fit comes here
         cls = KERNELS[kernel]
         names = [field.name for field in dataclasses.fields(cls)]
         kernel = cls(**{name: getattr(estimator, name) for name in names if hasattr(estimator, name)})
@@ -33,32 +33,34 @@ def kernel_of(estimator, X):
 
 
 def kernel_choice(reserved=()):
-    """Declare the parameter `kernel` of an estimator: dataclasses.Field.
+    """Declare the parameter `kernel` of an estimator (dataclasses.Field).
 
     Parameters
     ----------
     reserved : sequence of str
-        Parameters that mean something else to this estimator: kernels with such a parameter are not
-        available by name, only as an object.
+        Parameters with another meaning in this estimator. Kernels with such a parameter are available
+        only as objects, not by name.
     """
-    named = {
+    available = {
         name: cls
         for name, cls in KERNELS.items()
         if not {field.name for field in dataclasses.fields(cls)} & set(reserved)
     }
-    formulas = ", ".join(f"{name!r} is {cls.formula}" for name, cls in named.items())
+    formulas = ", ".join(f"{name!r} is {cls.formula}" for name, cls in available.items())
     description = (
-        f"As SVC's: {formulas}. A callable, such as a margins.kernels.Kernel, takes two matrices and "
-        "returns the kernel matrix."
+        f"The kernel, as in SVC: {formulas}. A callable, such as a margins.kernels.Kernel, takes two "
+        "matrices and returns the kernel matrix."
     )
     if reserved:
-        own = " and ".join(f"`{name}`" for name in reserved)
-        description += f" ({own} is no kernel's parameter here: kernels with it are given as objects.)"
-    return parameter(default="linear", allowed=AnyOf(OneOf(*named), CALLABLE), description=description)
+        names = " and ".join(f"`{name}`" for name in reserved)
+        description += f" ({names} has another meaning here: pass kernels with it as objects.)"
+    return parameter(
+        default="linear", allowed=AnyOf(OneOf(*available), CALLABLE), description=description
+    )
 
 
 def kernel_parameter(name):
-    """Declare a parameter of named kernels as one of an estimator: dataclasses.Field."""
+    """Declare a parameter of named kernels as an estimator's parameter (dataclasses.Field)."""
     fields = {
         kernel: field
         for kernel, cls in KERNELS.items()
@@ -66,12 +68,12 @@ def kernel_parameter(name):
         if field.name == name
     }
     if not fields:
-        raise ValueError(f"A kernel parameter must be one of a kernel in {list(KERNELS)}. Got {name!r}.")
+        raise ValueError(f"name must be a parameter of a kernel in {list(KERNELS)}. Got {name!r}.")
     field = next(iter(fields.values()))
     *others, last = map(repr, fields)
     owners = f"{', '.join(others)} or {last}" if others else last
     return parameter(
         default=field.default,
         allowed=field.metadata["allowed"],
-        description=f"Of kernel={owners}. {field.metadata['description']}",
+        description=f"Parameter of kernel={owners}. {field.metadata['description']}",
     )

@@ -1,36 +1,36 @@
-"""Whether a kernel matrix can be one of inner products: what is cheap to find out.
+"""Cheap checks whether a kernel matrix can consist of inner products.
 
-Of a positive semidefinite kernel K(x, z) is the inner product of x and z in some space, and a
-certificate bounds the least objective of that space. Of another kernel the objective has no lower bound.
+If a kernel is positive semidefinite, K(x, z) is the inner product of x and z in some space, and a
+certificate bounds the smallest objective in this space. Otherwise the objective has no lower bound.
 """
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-# So many samples at most are looked at: their matrix is factored in some milliseconds.
+# Maximum number of samples that are checked: factoring their matrix takes a few milliseconds.
 MAX_SAMPLES = 512
-# Relative to the largest element: a function of users may compute in single precision.
+# Relative to the largest element: a user's function may compute in single precision.
 MAX_ASYMMETRY = 1e-4
-TILE = 256  # rows and columns that are compared at a time: two tiles stay in the cache
-ROUNDINGS = 8  # of a row of a kernel matrix: errors of that many units in each of its elements
+TILE = 256  # rows and columns that are compared at once: two tiles stay in the cache
+ROUNDINGS = 8  # rounding error of each element of a kernel row, in units
 
 
 def some_samples(m):
-    """The samples of m that are looked at: ndarray of int64, ascending; all of at most `MAX_SAMPLES`."""
+    """Return the samples to check, all m or at most `MAX_SAMPLES` (ndarray of int64, ascending)."""
     return np.unique(np.linspace(0, m - 1, min(m, MAX_SAMPLES)).astype(np.int64))
 
 
 def check_symmetry(label, matrix, samples=None):
-    """Raise ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision.
+    """Raise a ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision.
 
     Parameters
     ----------
     label : str
-        What error messages call the kernel.
+        Name of the kernel in errors.
     matrix : ndarray or CSR matrix, shape (n, n)
     samples : ndarray of int, shape (n,), optional
-        Their indices among all samples; None: these are all.
+        Indices of these samples among all samples; None: the matrix has all samples.
     """
     n, worst = matrix.shape[0], (0.0, 0, 0)
     for row in range(0, n, TILE):
@@ -53,12 +53,12 @@ def check_symmetry(label, matrix, samples=None):
 
 
 def negative_minor(matrix):
-    """Two samples with |K(x, z)| above the root of K(x, x) K(z, z): (int, int); None: there are none.
+    """Return two samples with |K(x, z)| above the root of K(x, x) K(z, z), (int, int), or None.
 
     Parameters
     ----------
     matrix : ndarray or CSR matrix, shape (n, n)
-        Symmetric, with a diagonal of at least 0.
+        A symmetric matrix with a diagonal of at least 0.
     """
     lengths = np.sqrt(np.asarray(matrix.diagonal(), dtype=np.float64))
     for row in range(0, matrix.shape[0], TILE):
@@ -73,7 +73,7 @@ def negative_minor(matrix):
 
 
 def longest_beyond(values, lengths, other_lengths):
-    """The value that exceeds the product of two lengths by the largest factor: (row, column), or None.
+    """Return (row, column) of the value that exceeds the product of its lengths most, or None.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ def longest_beyond(values, lengths, other_lengths):
 
 
 def negative_eigenvalue(matrix):
-    """An eigenvalue of a symmetric matrix that is negative beyond rounding: float, or None.
+    """Return an eigenvalue of a symmetric matrix that is negative beyond rounding (float or None).
 
-    It is one of the matrix whose rows and columns are divided by the roots of its diagonal, as those of
-    unit vectors are. Rounding is that of single precision: nothing says in which one a matrix that is
-    given was computed, or of which larger numbers it is a difference, as a centred one.
+    The rows and columns of the matrix are first divided by the roots of its diagonal, as for unit
+    vectors. Rounding in single precision is assumed: the precision of a user's matrix is unknown, and it
+    may be a difference of larger numbers, as a centred matrix is.
 
     Parameters
     ----------
     matrix : ndarray of float64, shape (n, n)
-        With a diagonal of at least 0.
+        A matrix with a diagonal of at least 0.
     """
     rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))
     lengths = np.sqrt(matrix.diagonal())
@@ -110,6 +110,6 @@ def negative_eigenvalue(matrix):
     scaled /= lengths[:, np.newaxis]
     factor = scaled.copy()
     factor[np.diag_indices_from(factor)] += rounding
-    # np.linalg.cholesky takes ten times as long. Nothing reads the other half.
+    # np.linalg.cholesky takes ten times as long. The other half is not needed, so it is not cleaned.
     _, failed = lapack.dpotrf(factor.T, overwrite_a=True, clean=False)
     return float(np.linalg.eigvalsh(scaled)[0]) if failed else None

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""A context that is entered and left as a whole, whenever Ctrl-C comes.
+"""A context that is entered and left as a whole, even if Ctrl-C comes.
 
-The interpreter raises KeyboardInterrupt where a Python function begins, also where `__exit__` does: what it was to
-undo is then left as it is. A compiled method begins without that.
+The interpreter may raise KeyboardInterrupt at the start of any Python function, including `__exit__`, which then
+undoes nothing. The start of a compiled method raises nothing.
 """
 
 
@@ -12,7 +12,7 @@ cdef class Context:
     Parameters
     ----------
     limit : object
-        Its `leave` may be called again, and then does what is left to do.
+        Its `leave` may be called again, and then finishes its work.
     """
 
     def __init__(self, limit):

@@ -1,10 +1,10 @@
-"""Several threads that work on one thing: parts of arrays, blocks of a sum, or one problem each.
+"""Teams of threads that share parts of arrays, blocks of a sum, or problems.
 
-Compiled loops and BLAS release the GIL. Threads are kept between calls, of which a fit makes hundreds;
-they end with the team.
+Compiled loops and BLAS release the GIL. Threads live as long as their team, since a fit makes hundreds
+of calls.
 
-A sum over samples is one over blocks of them, added in order. Which samples a block has depends on sizes
-alone, so a sum is the same, bit for bit, whichever threads compute it.
+A sum over samples is computed over blocks of samples, which are added in order. Only sizes decide which
+samples are in a block, so a sum is the same, bit for bit, for any number of threads.
 """
 
 import contextlib
@@ -17,22 +17,22 @@ from joblib.parallel import get_active_backend
 
 from margins.linalg.time_limits import Cancellation
 
-# Elements of a block, at least: they take about ten times as long as it takes to wake up a thread.
+# Minimum number of elements in a block, which take about ten times as long as waking up a thread.
 MIN_ELEMENTS = 1 << 20
-# Fewer elements are one block.
+# Fewer elements than this make one block.
 MIN_SHARED = 2 * MIN_ELEMENTS
-# The sum over a block, which is added to the others, has at most this share of the block's elements.
+# Maximum size of the sum over a block, as a share of the block's elements: adding sums takes time.
 MAX_SHARE_OF_SUM = 1 / 16
 MAX_BLOCKS = 32
 
 
 class Team:
-    """The calling thread and others.
+    """Team of the calling thread and others.
 
     Parameters
     ----------
     n_threads : int
-        1: the calling thread alone.
+        Number of threads; 1: only the calling thread.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class Team:
         self._others = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
     def map(self, function, items):
-        """What a function returns for each of some items, in their order: list.
+        """Return the results of a function for some items, in order (list).
 
-        Each thread takes the next item when it has finished one. After an error none begins another.
+        Each thread takes the next item when it has finished one. After an error, none starts another.
         """
         if self._n_threads == 1 or len(items) <= 1:
             return [function(item) for item in items]
@@ -74,7 +74,7 @@ class Team:
         return results
 
     def parts(self, n, multiple):
-        """Slices of range(n), at most one for each thread, whose bounds are multiples of a number."""
+        """Return slices of range(n), at most one per thread, with bounds divisible by `multiple`."""
         length = max(1, -(-n // (self._n_threads * multiple))) * multiple
         return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 
@@ -87,18 +87,18 @@ _of_thread = _OfThread()
 
 
 def current_team():
-    """The team of this thread: Team; the thread alone unless it is in a context of `team_of`."""
+    """Return the team of this thread (Team); outside a context of `team_of`, only the thread itself."""
     return _of_thread.team
 
 
 @contextlib.contextmanager
 def team_of(n_threads):
-    """A context in which other threads share the sums of this one.
+    """Context in which other threads share the sums of this thread.
 
     Parameters
     ----------
     n_threads : int
-        This one among them; 1: no more than there are already.
+        Number of threads, including this one; 1: keep the current team.
 
     Examples
     --------
@@ -116,16 +116,16 @@ def team_of(n_threads):
 
 
 def blocks_of(n, n_elements, sum_length=0):
-    """The blocks of samples of which sums are made, the same for any number of threads: list of slices.
+    """Return blocks of samples for sums, the same for any number of threads (list of slices).
 
     Parameters
     ----------
     n : int
         Number of samples.
     n_elements : int or float
-        Number of elements that a pass over them reads, each as often as it does.
+        Number of elements that a pass over the samples reads, repeated reads included.
     sum_length : int or float
-        The number of elements of a sum.
+        Number of elements of a sum.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def blocks_of(n, n_elements, sum_length=0):
 
 
 def blocks_of_rows(rows, n, sum_length=0):
-    """The blocks of n rows of a matrix, as `blocks_of` has them: list of slices.
+    """Return the blocks of n rows of a matrix, by `blocks_of` (list of slices).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def blocks_of_rows(rows, n, sum_length=0):
 
 
 def share_rows(rows, function, begin, end):
-    """Call ``function(begin, end)`` for the blocks of a range of rows, which the current team shares.
+    """Call ``function(begin, end)`` for blocks of a range of rows, which the current team shares.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def share_rows(rows, function, begin, end):
 
 
 def sum_in_order(sums):
-    """The sum of arrays, added to the first one from the left: ndarray."""
+    """Return the sum of arrays, added in order to the first array (ndarray)."""
     total = sums[0]
     for other in sums[1:]:
         total += other
@@ -178,26 +178,26 @@ def sum_in_order(sums):
 
 
 def run_tasks(train, seeds, n_jobs, in_turn=False, names=None):
-    """Train several problems, each in one of the threads.
+    """Train several problems in threads.
 
     Parameters
     ----------
     train : callable
-        ``train(index, seed)`` trains the problem of this index.
+        ``train(index, seed)`` trains the problem with this index.
     seeds : list of int
-        One for each problem.
+        One seed for each problem.
     n_jobs : int or None
-        The number of threads, in joblib's convention: the kernels release the GIL and share the matrix.
-        Those that are more than there are problems share the sums of a problem.
+        Number of threads, counted as in joblib: compiled loops release the GIL and share the matrix.
+        Spare threads share the sums of a problem.
     in_turn : bool
-        True: one problem after the other, all of whose sums are shared by all threads.
+        True: train one problem at a time; all threads share its sums.
     names : list of str, optional
-        What a note calls the problem whose training raises an error; an empty one is left out.
+        Names of the problems, for a note on an error; an empty name is omitted.
 
     Returns
     -------
     list
-        The values that `train` returned, in the order of the problems.
+        The results of `train`, in the order of the problems.
     """
     n_all = n_threads_of(n_jobs)
     n_threads = 1 if in_turn else min(n_all, len(seeds))
@@ -217,27 +217,27 @@ def run_tasks(train, seeds, n_jobs, in_turn=False, names=None):
 
 
 def n_threads_of(n_jobs, n_problems=None):
-    """The number of threads that train so many problems: int.
+    """Return the number of threads that train `n_problems` problems (int).
 
     Parameters
     ----------
     n_jobs : int or None
-        In joblib's convention.
+        Number of threads, counted as in joblib.
     n_problems : int, optional
-        None: any number.
+        None: any number of problems.
     """
     if n_problems == 1 or n_jobs == 1:
         return 1
-    # Shared memory is required, not preferred: processes would copy X.
+    # Require shared memory: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")
     n_threads = backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)
     return n_threads if n_problems is None else min(n_threads, n_problems)
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in threads, the calling one among them; each takes the next problem when one is finished.
+    """Train in threads, including the calling thread; each takes the next problem when it is free.
 
-    joblib.Parallel is not used: it polls at intervals that are longer than a small fit.
+    joblib.Parallel would poll at intervals that are longer than a small fit.
     """
     remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
     cancellation = Cancellation()
@@ -266,7 +266,7 @@ def _in_threads(train, seeds, n_threads):
         for thread in others:
             thread.join()
     finally:
-        # After Ctrl-C no problem is started, and threads that still train stop at their next check.
+        # After Ctrl-C no problem starts, and threads that still train stop at their next check.
         remaining.clear()
         cancellation.is_set = True
     if errors:

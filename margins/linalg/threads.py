@@ -1,7 +1,7 @@
-"""Linear algebra by one thread, and forks that leave no lock of it locked.
+"""Linear algebra in one thread, and forks that do not inherit its locks in a locked state.
 
-On small matrices threads spend more time waiting than working, so `one_thread` limits BLAS to one. And a
-process that is forked while another thread is within BLAS inherits BLAS's locks as they are, for good.
+On small matrices, threads spend more time waiting than working, so `one_thread` limits BLAS to one
+thread. A process that is forked while another thread is in BLAS would inherit locked locks of BLAS.
 """
 
 import functools
@@ -13,31 +13,31 @@ from threadpoolctl import ThreadpoolController
 
 from margins.linalg._context import Context
 
-# Seconds that a fork waits for other threads to leave `one_thread`: longer than most Newton epochs take.
+# Seconds that a fork waits for other threads to leave `one_thread`, longer than most Newton epochs.
 MAX_WAIT = 10.0
 
 
 @functools.cache
 def _libraries():
-    """The BLAS libraries of this process, cached: finding them takes longer than a small fit."""
+    """Return the BLAS libraries of this process, cached: finding them takes longer than a small fit."""
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 class _OneThread:
     """Contexts, ``with one_thread():``, in which linear algebra uses one thread.
 
-    The number of BLAS threads is global, and binary problems are trained in threads: the first one to
-    enter sets it, the last one to leave restores it. Contexts of threadpoolctl, which restore what each
-    has found, would leave one thread for good where two of them overlap.
+    The number of BLAS threads is global, and binary problems are trained in threads. The first thread to
+    enter sets the number, and the last to leave restores it. Contexts of threadpoolctl each restore the
+    number that they have seen, so overlapping contexts would leave one thread permanently.
 
-    A fork waits until other threads have left, at most `MAX_WAIT`; meanwhile none enters. If one has not
-    left the child process does without it, and the number is restored there.
+    A fork waits at most `MAX_WAIT` until other threads have left; meanwhile no thread enters. The child
+    process forgets a thread that has not left, and restores the number.
     """
 
     def __init__(self):
         self._begin()
         self._users = {}  # the thread of every context that has been entered
-        self._before = []  # libraries of more than one thread, and their numbers
+        self._before = []  # libraries with several threads, and their numbers of threads
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before_fork,
@@ -46,7 +46,7 @@ class _OneThread:
             )
 
     def _begin(self):
-        # Of a Condition, a Python class, an interrupt may skip the release; of its lock none does.
+        # An interrupt may skip the release of a Condition, a Python class, but not of its lock.
         self._lock = threading.RLock()
         self._condition = threading.Condition(self._lock)
         self._is_forking = False
@@ -55,29 +55,29 @@ class _OneThread:
         return Context(self)
 
     def enter(self, context):
-        """Enter a context of this thread, given by its identity."""
+        """Enter a context, given by its identity, in this thread."""
         thread = threading.get_ident()
         with self._lock:
             while self._is_forking and thread not in self._users.values():
                 self._condition.wait()
             is_first = not self._users
-            self._users[context] = thread  # at first, so that `leave` undoes what follows
+            self._users[context] = thread  # first, so that `leave` undoes the steps below
             if is_first:
-                # `ThreadpoolController.limit` would read more than these numbers, in each epoch.
+                # `ThreadpoolController.limit` would read more than these numbers in each epoch.
                 before = [(library, library.get_num_threads()) for library in _libraries()]
                 self._before = [(library, n_threads) for library, n_threads in before if n_threads != 1]
                 for library, _ in self._before:
                     set_n_threads(library, 1)
 
     def leave(self, context):
-        """Leave a context, in any thread, or what an interrupted call of it has left to do."""
+        """Leave a context, in any thread, or finish an interrupted call of this method."""
         with self._lock:
             self._users.pop(context, None)
             self._restore_after_last()
             self._condition.notify_all()
 
     def no_fork(self):
-        """A context, reentrant and short, during which no other thread forks or enters."""
+        """Return a reentrant context, for short use, in which no other thread forks or enters."""
         return self._lock
 
     def _restore_after_last(self):
@@ -93,7 +93,7 @@ class _OneThread:
     def _before_fork(self):
         self._condition.acquire()
         end = time.monotonic() + MAX_WAIT
-        while self._is_forking and time.monotonic() < end:  # another thread
+        while self._is_forking and time.monotonic() < end:  # another thread is forking
             self._condition.wait(max(end - time.monotonic(), 0))
         self._is_forking = True
         self._condition.wait_for(lambda: not self._others(), MAX_WAIT)
@@ -113,7 +113,7 @@ class _OneThread:
 def set_n_threads(library, n_threads):
     """Set the number of threads of a threadpoolctl.LibController, from any thread."""
     library.set_num_threads(n_threads)
-    # Otherwise, from threadpoolctl 3.8 on, other threads could not change it.
+    # Without this, from threadpoolctl 3.8 on, other threads could not change the number.
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread()
 

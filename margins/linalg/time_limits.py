@@ -1,7 +1,7 @@
-"""Time limits: loops that check for Ctrl-C also check whether the epoch of their thread is to end.
+"""Time limits: loops that check for Ctrl-C also check whether the epoch of their thread must end.
 
-Python delivers Ctrl-C to the main thread only. The threads that work for it share a `Cancellation`,
-which the same checks look at.
+Python delivers Ctrl-C only to the main thread. The threads that work for it share a `Cancellation`,
+which the same checks read.
 """
 
 import contextlib
@@ -11,18 +11,19 @@ import time
 
 
 class TimeLimitReached(Exception):
-    """The time limit of an epoch has been reached.
+    """Exception for an epoch that has reached its time limit.
 
-    Raised between two chunks of samples, where the weight vector and its dual variables are consistent.
+    It is raised between two chunks of samples, when the weight vector and its dual variables are
+    consistent.
     """
 
 
 class Cancelled(BaseException):
-    """The work of this thread has been cancelled: its result will not be used."""
+    """Exception for cancelled work of this thread, whose result will not be used."""
 
 
 class Cancellation:
-    """A flag that several threads share: once it is set, their checks end their work.
+    """Flag that several threads share; once it is set, their checks end their work.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class Cancellation:
 
     @contextlib.contextmanager
     def of_this_thread(self):
-        """A context in which the checks of this thread raise Cancelled, once this is set."""
+        """Context in which the checks of this thread raise Cancelled once the flag is set."""
         before, _limits.cancellation = _limits.cancellation, self
         try:
             yield
@@ -53,7 +54,7 @@ class Cancellation:
 
 
 class _Limits(threading.local):
-    # Of each thread.
+    # Each thread has separate values.
     end = math.inf  # in seconds of `time.perf_counter`
     cancellation = Cancellation()  # never set
 
@@ -62,12 +63,12 @@ _limits = _Limits()
 
 
 class time_limit:
-    """A context in which `check_time` raises an error from a point in time on, in this thread.
+    """Context in which `check_time` raises an error in this thread from a point in time on.
 
     Parameters
     ----------
     end : float
-        Seconds, as `time.perf_counter` counts them; inf: no limit, whatever limit is around it.
+        Point in time, in seconds of `time.perf_counter`; inf: no limit, even inside another limit.
 
     Examples
     --------
@@ -95,12 +96,12 @@ def check_cancelled():
 
 
 def time_is_over():
-    """True if the time limit of this thread has been reached.
+    """Return whether the time limit of this thread has been reached.
 
     Raises
     ------
     Cancelled
-        The work of this thread has been cancelled.
+        If the work of this thread has been cancelled.
     """
     check_cancelled()
     end = _limits.end
@@ -114,20 +115,21 @@ def check_time():
 
 
 class TimeBudget:
-    """The time that a fit has for all its binary problems.
+    """Time budget of a fit for all its binary problems.
 
-    What one problem leaves is for those after it: each that begins has an equal share of what remains.
+    Each problem gets an equal share of the time that remains when it starts, so unused time goes to
+    later problems.
 
     Parameters
     ----------
     seconds : float
     n_problems, n_threads : int
-        How many problems are trained, and by how many threads at a time.
+        Number of problems, and number of threads that train them in parallel.
 
     Attributes
     ----------
     end : float
-        When the time of all of them is over, in seconds of `time.perf_counter`.
+        End of the time for all problems, in seconds of `time.perf_counter`.
 
     Examples
     --------
@@ -143,7 +145,7 @@ class TimeBudget:
         self._lock = threading.Lock()
 
     def end_of_next(self):
-        """When the time of the problem that begins now is over: float."""
+        """Return the end of the time of the problem that starts now (float)."""
         with self._lock:
             n_rounds = math.ceil(self._n_left / self._n_threads)
             self._n_left -= 1

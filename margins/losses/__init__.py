@@ -11,13 +11,13 @@ LOSSES = {loss.name: loss for loss in (SquaredHinge, Hinge)}
 
 
 def loss_of(name, C):
-    """The loss of a name, with its penalties.
+    """Return the loss with this name and these penalties.
 
     Parameters
     ----------
     name : {"squared_hinge", "hinge"} or subclass of Loss
     C : float or ndarray of float64, shape (m,)
-        Finite.
+        Finite penalties.
 
     Returns
     -------

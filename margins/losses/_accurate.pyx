@@ -4,7 +4,7 @@ The problem: given weights w (of the features, or c_j of the samples of a kernel
 
     f_k = w.x_k + b        or, over the rows of a kernel,   f_k = sum_j c_j K(x_j, x_k) + b
 
-as unevaluated sums high_k + low_k whose relative error is that of twice the working precision. With
+as unevaluated sums high_k + low_k whose relative error matches twice the working precision. With
 them 1 - f_k keeps its digits where f_k is close to 1.
 
 Source: Ogita, Rump & Oishi (2005), Accurate Sum and Dot Product, Algorithm 5.3 (Dot2).
@@ -42,7 +42,7 @@ cdef inline void _normalise(double* high, double* low) noexcept nogil:
 
 
 def label_sum(const double[::1] dual not None, const int8_t[::1] labels not None):
-    """sum_k alpha_k l_k in twice the working precision: float.
+    """Return sum_k alpha_k l_k in twice the working precision (float).
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def label_sum(const double[::1] dual not None, const int8_t[::1] labels not None
 
 
 def scores(Rows rows not None, const double[::1] weights not None, double bias):
-    """Scores of all rows; not of a kernel.
+    """Return the scores of all rows, for linear data.
 
     Parameters
     ----------
@@ -89,14 +89,14 @@ def scores(Rows rows not None, const double[::1] weights not None, double bias):
 
 
 def kernel_scores(Rows rows not None, const double[::1] coefficients not None, double bias):
-    """Scores of all samples of a kernel matrix, and the squared norm of the weight vector.
+    """Return the scores of all samples of a kernel matrix, and the squared norm of the weight vector.
 
-    Needs the rows of all samples whose coefficient is not 0.
+    It reads the rows of all samples whose coefficient is not 0.
 
     Parameters
     ----------
     rows : Rows
-        Of a kernel.
+        Rows of a kernel matrix.
     coefficients : ndarray of float64, shape (m,)
         Labels included.
     bias : float
@@ -104,7 +104,7 @@ def kernel_scores(Rows rows not None, const double[::1] coefficients not None, d
     Returns
     -------
     high, low : ndarrays of float64, shape (m,)
-        As those of `scores`.
+        As in `scores`.
     sqnorm : float
         The sum of c_j c_k K(x_j, x_k).
     """

@@ -6,12 +6,12 @@ max_derivatives: int = MAX_DERIVATIVES
 
 
 cdef class StepLengths:
-    """The step lengths of a line search whose derivatives are sums over parts of the data.
+    """Step lengths of a line search whose derivatives are sums over parts of the data.
 
     Parameters
     ----------
     slope : float
-        The derivative at 0, negative.
+        Derivative at 0, which is negative.
     """
 
     cdef Bracket bracket
@@ -21,9 +21,9 @@ cdef class StepLengths:
         self.bracket, self.slope = bracket_of(slope), slope
 
     def is_long_enough(self, double t, double derivative, double curvature):
-        """True if the search may end at t, given the two derivatives there."""
+        """Return whether the search may end at t, given the first two derivatives at t."""
         return is_long_enough(t, &self.bracket, self.slope, derivative, curvature)
 
     def after(self, double t, double derivative, double curvature):
-        """The next step length, given the two derivatives at t: float."""
+        """Return the next step length, given the first two derivatives at t (float)."""
         return next_length(t, &self.bracket, derivative, curvature)

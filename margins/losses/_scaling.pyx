@@ -17,14 +17,14 @@ from margins.linalg._sums cimport BLOCK, sum_of
 # Maximum number of pieces of the piecewise quadratic that a search evaluates.
 cdef int MAX_PIECES = 100
 
-# Maximum number of steps of the search for the hinge loss; it ends when a step can gain at most this
-# share of the distance from a lower bound.
+# Maximum number of steps of the search for the hinge loss. It ends when a step can gain at most this share
+# of the distance from a lower bound.
 cdef int HINGE_STEPS = 30
 cdef double MIN_GAIN = 0.1
 
 
 def squared_hinge_sums(const double[::1] products, const double[:] C, double factor):
-    """Sums for the squared hinge loss at `factor` times the weight vector.
+    """Return sums for the squared hinge loss at `factor` times the weight vector.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ cdef void _squared_hinge_sums(
 def squared_hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
     """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2, from `factor` on.
 
-    f is convex and piecewise quadratic, and its derivative is concave, since slacks only vanish as c
-    grows: from a factor that is too large, Newton's method steps to one that is too small (and possibly
+    f is convex and piecewise quadratic, and its derivative is concave, since slacks only vanish as c grows.
+    So Newton's method steps from a factor that is too large to a factor that is too small (and possibly
     worse), and from there upwards, from piece to piece.
 
     Parameters
     ----------
     products, C
-        As those of `squared_hinge_sums`.
+        As in `squared_hinge_sums`.
     sqnorm : float
         |w|^2.
     factor : float
@@ -117,12 +117,12 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
 
 
 def hinge_sums(const double[::1] products, const double[:] C, double factor):
-    """Sums for the hinge loss at `factor` times the weight vector.
+    """Return sums for the hinge loss at `factor` times the weight vector.
 
     Parameters
     ----------
     products, C, factor
-        As those of `squared_hinge_sums`.
+        As in `squared_hinge_sums`.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
     Parameters
     ----------
     products, C, sqnorm, factor
-        As those of `squared_hinge_minimum`.
+        As in `squared_hinge_minimum`.
     below : float
         A lower bound of f, which determines when the search ends.
 
@@ -178,7 +178,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
         The best factor evaluated, and f there; any factor gives a valid bound.
     """
     cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, slope
-    # Tangents of the loss, at_0 - slope c; 0 as long as there is none on the right.
+    # Tangents of the loss, at_0 - slope c; 0 until there is a tangent on the right.
     cdef double left = -1, left_at_0 = 0, left_slope = 0, right = INFINITY, right_at_0 = 0, right_slope = 0
     cdef int _
     with nogil:
@@ -193,7 +193,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
                 right, right_at_0, right_slope = factor, loss + factor * slope, slope
             factor = max(right_slope / sqnorm, 0)
             if left >= 0:
-                # Slightly larger: slacks that should vanish there have rounding errors, multiplied by C.
+                # Go slightly further: slacks that should vanish there have rounding errors, multiplied by C.
                 meeting = (1 + 1e-12) * (left_at_0 - right_at_0) / (left_slope - right_slope)
                 factor = max(factor, min(left_slope / sqnorm, meeting))
             least = 0.5 * (factor * factor) * sqnorm + max(left_at_0 - left_slope * factor,
@@ -204,7 +204,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
 
 
 def largest_factor(const double[::1] dual, const double[:] C):
-    """The largest factor that keeps every ``factor * alpha_k <= C_k``; inf if all alpha_k are 0.
+    """Return the largest factor that keeps every ``factor * alpha_k <= C_k``; inf if all alpha_k are 0.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ It is convex, differentiable and piecewise quadratic. The maximising alpha is th
     alpha_k(s) = min(max(c_k + sigma_k s, 0), U_k)      its derivative
     sigma_k                                             its second one, where alpha_k is free: 0 < alpha_k < U_k
 
-With c = 0 and sigma_k = 1 / D_k it is a smooth loss itself: with sigma_k = 2 C_k and no upper bounds the
-squared hinge loss, with U_k = 4 C_k besides the modified Huber loss. A loss that is not smooth has D = 0:
-the hinge loss, U_k = C_k, is smoothed around an estimate c of its dual variables (its Moreau envelope;
-the augmented Lagrangian of the problem), the closer the larger sigma. All sigma_k grow together: each
-is `factor` times a `curvature` of its own.
+With c = 0 and sigma_k = 1 / D_k, h_k is itself a smooth loss: if sigma_k = 2 C_k, it is the squared hinge
+loss without upper bounds, and the modified Huber loss with U_k = 4 C_k. A loss that is not smooth has D = 0.
+The hinge loss, U_k = C_k, is smoothed around an estimate c of its dual variables (its Moreau envelope; the
+augmented Lagrangian of the problem); a larger sigma is closer to it. All sigma_k grow together: each is
+`factor` times the `curvature` of the sample.
 
 Loops over samples are written without branches (margins/linalg/_sums.pxd), so that compilers vectorise
 them.
@@ -34,34 +34,34 @@ from margins.linalg.teams import MIN_SHARED, blocks_of, current_team
 
 cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 
-# Numbers of a sample that a sum reads: a pass over many samples is split into blocks, which threads share.
+# How many numbers of a sample a sum reads; a pass over many samples is split into blocks, which threads share.
 cdef Py_ssize_t N_READ = 6
 
 # Growth of the `factor` of smoothed losses.
 cdef double GROWTH = 2
 
-# An intercept is at its best when sum_k l_k alpha_k is this share of sum_k alpha_k, or after so many changes.
+# The best intercept is found when sum_k l_k alpha_k is this share of sum_k alpha_k, or after MAX_SHIFTS changes.
 cdef double BALANCED = 1e-10
 cdef int MAX_SHIFTS = 100
 
-# Samples with U_k |y_k|^2 above so many times the median have a wider smoothing.
+# Samples with U_k |y_k|^2 above this multiple of the median have a wider smoothing.
 cdef double MAX_CURVATURE_RATIO = 100
 max_curvature_ratio = MAX_CURVATURE_RATIO   # for callers in Python
 
 
 def smoothing_curvature(upper not None, sqnorms not None, median=None):
-    """The curvature of every sample's smoothed loss, of which sigma_k is a multiple.
+    """Return the curvature of every sample's smoothed loss; sigma_k is a multiple of it.
 
-    It is U_k: then alpha_k goes from 0 to U_k over the same slack for all samples. For samples much longer
-    than most it is less, and the slack in proportion to their length: otherwise the line search ends at
-    their kinks, which outweigh all other samples.
+    It is U_k, so that alpha_k goes from 0 to U_k over the same slack for all samples. Samples much longer
+    than most have a smaller curvature, and a slack in proportion to their length: otherwise the line search
+    would end at their kinks, which outweigh all other samples.
 
     Parameters
     ----------
     upper, sqnorms : ndarrays of float64, shape (m,)
         U_k and |y_k|^2.
     median : float, optional
-        That of U_k |y_k|^2 over the samples with U_k > 0, if these are a part of all samples.
+        Median of U_k |y_k|^2 over all samples with U_k > 0, if these samples are only a part of them.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def smoothing_curvature(upper not None, sqnorms not None, median=None):
             product = C[k] * square[k]
             n_positive += product > 0
             n_large += MAX_CURVATURE_RATIO * product >= largest
-    if median is None and 2 * n_large > n_positive:  # the median is among them
+    if median is None and 2 * n_large > n_positive:  # the median is among the large ones
         return upper
     products = upper * sqnorms
     if median is None:
@@ -87,12 +87,12 @@ def smoothing_curvature(upper not None, sqnorms not None, median=None):
 
 
 cdef inline double _positive(double x) noexcept nogil:
-    """max(x, 0); of -inf NaN, which ends the steps."""
+    """Return max(x, 0), or NaN for -inf, which ends the steps."""
     return 0.5 * (x + fabs(x))
 
 
 cdef inline double _clipped(double alpha, double upper) noexcept nogil:
-    """alpha clipped to [0, upper]."""
+    """Return alpha clipped to [0, upper]."""
     alpha = _positive(alpha)
     return upper if alpha >= upper else alpha
 
@@ -102,19 +102,19 @@ cdef inline double _one_if(bint condition) noexcept nogil:
 
 
 cdef class SmoothLoss:
-    """The smooth losses of some samples.
+    """Smooth losses of some samples.
 
     Parameters
     ----------
     centre : ndarray of float64, shape (m,)
-        c_k; changed by `reduce_smoothing`. 0 for a loss that is smooth itself.
+        c_k, which `reduce_smoothing` changes; 0 for a loss that is smooth itself.
     upper : ndarray of float64, shape (m,)
-        U_k, inf where there is none.
+        U_k; inf: no upper bound.
     curvature : ndarray of float64, shape (m,)
         sigma_k is `factor` times this.
     factor : float
     is_smoothed : bool
-        True: the loss is an approximation of one that is not smooth.
+        True: the loss approximates a loss that is not smooth.
     """
 
     def __init__(self, double[::1] centre not None, const double[::1] upper not None,
@@ -130,31 +130,31 @@ cdef class SmoothLoss:
             ]
 
     cdef void reduce_smoothing(self, const double[::1] dual):
-        """Smooth less, with these dual variables as the centre."""
+        """Reduce the smoothing, with these dual variables as the centre."""
         cdef SmoothLoss part
         self.centre[:] = dual
         self.factor *= GROWTH
-        if self.parts is not None:  # they share its arrays
+        if self.parts is not None:  # the parts share its arrays
             for _, part in self.parts:
                 part.factor = self.factor
 
     def _sums_of_parts(self, method, *arrays):
-        """The sums of what a method of each part returns for its block of each array: ndarray."""
-        def of_part(pair):
+        """Return the sums of the results of a method of all parts, for their blocks of arrays (ndarray)."""
+        def call(pair):
             block, part = pair
             return method(part, *[array[block] for array in arrays])
 
         arrays = list(map(np.asarray, arrays))
-        return np.sum(current_team().map(of_part, self.parts), axis=0)
+        return np.sum(current_team().map(call, self.parts), axis=0)
 
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) except? -1 nogil:
-        """The dual variables that belong to a weight vector, and which of them are free.
+        """Compute the dual variables of a weight vector, and which of them are free.
 
-        `products` are w.y_k. `dual` gets alpha_k, `free` 1 where it is free, else 0, and `total` what
-        the alpha_k add to the dual objective. Returned is the complementarity residual of a smoothed
-        loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k); that of a smooth loss is 0.
+        `products` are w.y_k. `dual` gets alpha_k, `free` gets 1 if it is free, otherwise 0, and `total` gets
+        the contribution of all alpha_k to the dual objective. Return the complementarity residual of a
+        smoothed loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k), or 0 for a smooth loss.
         """
         cdef double residual = 0
         cdef Py_ssize_t begin = 0
@@ -172,7 +172,7 @@ cdef class SmoothLoss:
         self, Py_ssize_t begin, Py_ssize_t n, const double[::1] products, double[::1] dual, int8_t[::1] free,
         double* total
     ) noexcept nogil:
-        """The same of n samples, at most BLOCK, from `begin` on; adds to `total`, and returns the residual."""
+        """Do the same for n samples from `begin` on, at most BLOCK; add to `total`, and return the residual."""
         cdef double wanted[BLOCK]
         cdef double residuals[BLOCK]
         cdef double totals[BLOCK]
@@ -204,10 +204,10 @@ cdef class SmoothLoss:
     cdef int derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) except -1 nogil:
-        """The derivatives of the losses along a step, w + t s.
+        """Compute the derivatives of the losses along a step, w + t s.
 
-        `products` are w.y_k, `trial` (w + s).y_k. `first` is to be subtracted from the first derivative in
-        t, `second` to be added to the second.
+        `products` are w.y_k, and `trial` are (w + s).y_k. Subtract `first` from the first derivative in t, and
+        add `second` to the second derivative.
         """
         cdef double firsts[BLOCK]
         cdef double seconds[BLOCK]
@@ -239,11 +239,11 @@ cdef class SmoothLoss:
     cdef double best_shift(
         self, const double[::1] products, const int8_t[::1] labels, double excess
     ) except? -1 nogil:
-        """The change of an intercept that is not penalised for which the dual variables balance.
+        """Return the change of a free intercept for which the dual variables balance.
 
-        Of b in ``w.y_k + b l_k``: where excess + sum_k l_k alpha_k, which is continuous and falls with b, is
-        0 but for rounding; where it is 0 in an interval, the middle. `products` are w.y_k before the change,
-        `excess` is the sum over all other samples.
+        It is the b in ``w.y_k + b l_k`` for which excess + sum_k l_k alpha_k, which is continuous and falls
+        with b, is 0 except for rounding, or the middle of the interval of such b. `products` are w.y_k before
+        the change, and `excess` is the sum over all other samples.
         """
         cdef double balance, total, second, before, shift = 0, move = 1, low = -INFINITY, high = INFINITY
         cdef int _
@@ -268,13 +268,13 @@ cdef class SmoothLoss:
     cdef double _to_middle(
         self, const double[::1] products, const int8_t[::1] labels, double shift
     ) noexcept nogil:
-        """From an intercept at which no sample is free, to the middle of those around it; 0 if unbounded."""
+        """Return the shift from an intercept without free samples to the middle of its interval, or 0."""
         cdef double sigma, wanted, rise, fall, up = INFINITY, down = INFINITY
         cdef Py_ssize_t k
         for k in range(products.shape[0]):
             sigma = self.factor * self.curvature[k]
             wanted = self.centre[k] + sigma * (1 - products[k] - labels[k] * shift)
-            # The decrease of the slack, or its increase, at which the sample becomes free.
+            # Decrease or increase of the slack at which the sample becomes free.
             fall = (wanted - self.upper[k]) / sigma if wanted >= self.upper[k] else INFINITY
             rise = -wanted / sigma if wanted <= 0 else INFINITY
             up = min(up, fall if labels[k] > 0 else rise)
@@ -285,7 +285,7 @@ cdef class SmoothLoss:
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
         double* total, double* second
     ) except -1 nogil:
-        """The sums of l_k alpha_k, of alpha_k, and of sigma_k where alpha_k is free, at an intercept."""
+        """Compute the sums of l_k alpha_k, of alpha_k, and of sigma_k of free alpha_k, at an intercept."""
         cdef double balances[BLOCK]
         cdef double totals[BLOCK]
         cdef double seconds[BLOCK]
@@ -318,10 +318,10 @@ cdef class SmoothLoss:
     cdef double line_search(
         self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
     ) except? -1 nogil:
-        """The step length: where the derivative, which is continuous and grows, is about 0.
+        """Return a step length at which the derivative, which is continuous and grows, is about 0.
 
-        Of |w|^2 / 2 - r.w + sum_k h_k, with `products` and `trial` as those of `derivatives`, `linear`
-        (w - r).s, `square` |s|^2, and `slope` the derivative at w.
+        The objective is |w|^2 / 2 - r.w + sum_k h_k. `products` and `trial` are as in `derivatives`, `linear`
+        is (w - r).s, `square` is |s|^2, and `slope` is the derivative at w.
         """
         cdef Bracket bracket = bracket_of(slope)
         cdef double t = 1, now, first, second
@@ -336,21 +336,21 @@ cdef class SmoothLoss:
 
     def evaluate(self, const double[::1] products not None, double[::1] dual not None,
                  int8_t[::1] free not None):
-        """`dual_variables`, for callers in Python: (complementarity residual, total)."""
+        """Call `dual_variables` from Python; return (complementarity residual, total)."""
         cdef double total, residual
         with nogil:
             residual = self.dual_variables(products, dual, free, &total)
         return residual, total
 
     def slopes(self, const double[::1] products not None, const double[::1] trial not None, double t):
-        """`derivatives`, for callers in Python: (first, second)."""
+        """Call `derivatives` from Python; return (first, second)."""
         cdef double first, second
         with nogil:
             self.derivatives(products, trial, t, &first, &second)
         return first, second
 
     def balance(self, const double[::1] products not None, const int8_t[::1] labels not None, double shift):
-        """`_balance`, for callers in Python: (balance, total, second derivative)."""
+        """Call `_balance` from Python; return (balance, total, second derivative)."""
         cdef double balance, total, second
         with nogil:
             self._balance(products, labels, shift, &balance, &total, &second)

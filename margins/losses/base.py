@@ -1,19 +1,19 @@
-"""The interface of losses, and what follows from it alone.
+"""The interface of losses, and everything that follows from it alone.
 
 The problem: with the weight vector w (bias included) and samples y_k = l_k [x_k, rho],
 
     primal   min   |w|^2 / 2 + sum_k h_k(w.y_k)
     dual     max   sum_k alpha_k - |a|^2 / 2 - sum_k D_k alpha_k^2 / 2,   0 <= alpha_k <= U_k
 
-where a = sum_k alpha_k y_k. As in LIBLINEAR, losses differ in two numbers of a sample: the diagonal D_k
-that its own variable adds to the quadratic form, and the upper bound U_k of its dual variable.
+where a = sum_k alpha_k y_k. As in LIBLINEAR, losses differ in two numbers for each sample: the diagonal
+D_k that its variable adds to the quadratic form, and the upper bound U_k of its dual variable.
 
     loss             h(p)                       D          U
-    hard margin      inf where p < 1            0          inf
+    hard margin      inf if p < 1, else 0       0          inf
     squared hinge    C max(0, 1 - p)^2          1 / (2 C)  inf
     hinge            C max(0, 1 - p)            0          C
 
-A new loss is a subclass of `Loss`: these two numbers and `value`.
+To add a loss, write a subclass of `Loss` with these two numbers and `value`.
 """
 
 import math
@@ -27,7 +27,7 @@ from margins.losses._scaling import largest_factor
 
 
 class Bounds(NamedTuple):
-    """A primal and a dual value, and the factors by which w and alpha attain them.
+    """Primal and dual value, and the factors of w and alpha that attain them.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
 
     See Also
     --------
-    margins.certificate.Certificate : The certificate computed from the two values.
+    margins.certificate.Certificate : The certificate computed from both values.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Bounds(NamedTuple):
     margin: float | None = None
 
     def at_scale(self, scale, loss, products, sqnorm):
-        """The same bounds, with the primal value of one multiple of w in place of the best.
+        """Return the same bounds, with the primal value of a given multiple of w instead of the best.
 
         Parameters
         ----------
@@ -68,26 +68,26 @@ class Bounds(NamedTuple):
         Returns
         -------
         Bounds
-            `primal_scale` and `margin` are still those of the best multiple.
+            `primal_scale` and `margin` still belong to the best multiple.
         """
         with np.errstate(over="ignore"):
             return self.with_primal(0.5 * scale * scale * sqnorm + loss.value(scale * products))
 
     def with_primal(self, primal):
-        """The same bounds and margin, with another primal value: Bounds."""
+        """Return the same bounds and margin with another primal value (Bounds)."""
         margin = 1 / math.sqrt(2 * self.primal) if self.margin is None else self.margin
         return self._replace(primal=primal, margin=margin)
 
 
-# Products below this share of the largest one may be rounding.
+# Products below this share of the largest product may be rounding errors.
 ROUNDING = 1e-15
 
-# The bounds of a hypothesis that is no hyperplane through the origin of the augmented space.
+# The bounds of a hypothesis that is not a hyperplane through the origin of the augmented space.
 NOTHING = Bounds(math.inf, 0.0, 0.0, 0.0, -math.inf)
 
 
 class Loss(ABC):
-    """A loss over all samples of a binary problem.
+    """Loss over all samples of a binary problem.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Loss(ABC):
     Attributes
     ----------
     name : str
-        As the parameter `loss` of estimators gives it.
+        Name in the parameter `loss` of estimators.
     diag : float or ndarray of float64, shape (m,)
         D_k >= 0.
     upper : float or ndarray of float64, shape (m,)
@@ -109,7 +109,7 @@ class Loss(ABC):
 
     Examples
     --------
-    A loss is its value, its diagonal and its upper bounds; here the hinge loss:
+    A loss defines its value, its diagonal and its upper bounds. Here is the hinge loss:
 
     >>> import numpy as np
     >>> class MyHinge(Loss):
@@ -133,7 +133,7 @@ class Loss(ABC):
     def __init__(self, C):
         self.C = C
 
-    # False: no objective is finite where a sample is misclassified (the hard margin).
+    # False: the objective is infinite if a sample is misclassified (the hard margin).
     is_finite: ClassVar[bool] = True
 
     @property
@@ -143,12 +143,12 @@ class Loss(ABC):
 
     @property
     def is_smooth(self):
-        """True if the loss has a derivative everywhere: if every D_k is positive."""
+        """True if the loss has a derivative everywhere, that is, if every D_k is positive."""
         return bool(np.min(self.diag) > 0)
 
     @abstractmethod
     def value(self, margins):
-        """The sum of the losses of all samples.
+        """Return the sum of the losses of all samples.
 
         Parameters
         ----------
@@ -161,11 +161,11 @@ class Loss(ABC):
         """
 
     def value_of_slacks(self, slacks):
-        """The sum of the losses, given ``1 - w.y_k`` with the digits that w.y_k may have lost."""
+        """Return the sum of the losses from ``1 - w.y_k``, with digits that w.y_k may have lost."""
         return self.value(1 - slacks)
 
     def objective(self, slacks, sqnorm):
-        """The primal objective of a weight vector, or of a multiple of it that is feasible.
+        """Return the primal objective of a weight vector, or of a feasible multiple of it.
 
         Parameters
         ----------
@@ -180,27 +180,27 @@ class Loss(ABC):
         margin : float or None
             Directional margin; None: 1 / sqrt(2 primal).
         multiple : float
-            By which the weight vector is to be multiplied to attain it.
+            Factor of the weight vector that attains this objective.
         """
         return 0.5 * sqnorm + self.value_of_slacks(slacks), None, 1.0
 
     def best_intercept(self, scores, signs):
-        """The intercept b that minimises the sum of the losses at ``l_k (scores_k + b)``.
+        """Return the intercept b that minimises the sum of the losses at ``l_k (scores_k + b)``.
 
         Parameters
         ----------
         scores : ndarray of float64, shape (m,)
-            Without intercept.
+            Scores without the intercept.
         signs : ndarray of float64, shape (m,)
-            The labels, -1 and +1, both of them.
+            The labels, with at least one -1 and one +1.
 
         Returns
         -------
         float
         """
-        from scipy.optimize import minimize_scalar  # takes longer than many fits
+        from scipy.optimize import minimize_scalar  # the import takes longer than many fits
 
-        points = signs - scores  # where each margin is 1
+        points = signs - scores  # the intercepts at which each margin is 1
         best = minimize_scalar(
             lambda b: self.value(signs * (scores + b)),
             bounds=(points.min(), points.max()),
@@ -209,11 +209,11 @@ class Loss(ABC):
         return float(best.x)
 
     def max_sensitivity(self, n_samples, error, primal):
-        """An upper bound of `sensitivity`, if no w.y_k changes by more than `error`; inf: unknown."""
+        """Return an upper bound of `sensitivity` if w.y_k change by at most `error`; inf: unknown."""
         return math.inf
 
     def sensitivity(self, margins, errors, primal):
-        """By what share of `primal` the objective may change if each w.y_k changes by `errors`.
+        """Return the change of the objective, relative to `primal`, if each w.y_k changes by `errors`.
 
         Parameters
         ----------
@@ -227,19 +227,19 @@ class Loss(ABC):
         return (self.value(margins - errors) - self.value(margins + errors)) / primal
 
     def required_gap(self, eps):
-        """The relative duality gap that proves accuracy `eps`."""
+        """Return the relative duality gap that proves accuracy `eps`."""
         return eps
 
     def is_proven(self, certificate, eps):
-        """True if a certificate proves accuracy `eps`: here, of the objective."""
+        """Return whether a certificate proves accuracy `eps`, here of the objective."""
         return certificate.gap <= eps
 
     def describe(self, certificate):
-        """What a certificate proves, in a sentence: str."""
+        """Return a sentence on what a certificate proves (str)."""
         return f"The relative duality gap reached is {certificate.gap:.3g}."
 
     def bounds(self, products, sqnorm, weights):
-        """The best objectives that the directions of w and alpha attain.
+        """Return the best objectives that the directions of w and alpha attain.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Loss(ABC):
         sqnorm : float
             |w|^2, bias included.
         weights : margins._update.WeightVector
-            For the dual variables, their sum, and |a|^2 + sum_k D_k alpha_k^2.
+            Provides the dual variables, their sum, and |a|^2 + sum_k D_k alpha_k^2.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class Loss(ABC):
         return Bounds(objective(scale), dual, scale, dual_scale)
 
     def _dual_bound(self, weights, upper):
-        """The best dual value of feasible multiples of the dual variables, and the multiple."""
+        """Return the best dual value of feasible multiples of the dual variables, and this multiple."""
         dual_sum, sqnorm = weights.dual_sum, weights.sqnorm
         scale = dual_sum / sqnorm if sqnorm > 0 else math.inf
         if self.has_upper_bounds:
@@ -282,9 +282,9 @@ class Loss(ABC):
 
 
 class MaximumMarginLoss(Loss):
-    """A loss whose problem is that of the maximum margin: 1 / (2 gamma^2) is the optimum.
+    """Loss whose optimum is 1 / (2 gamma^2), where gamma is the maximum margin.
 
-    Accuracy is that of the margin; with a soft margin, of the one that includes the slack terms.
+    Accuracy refers to the margin; with a soft margin, to the margin that includes the slack terms.
 
     See Also
     --------
@@ -298,11 +298,11 @@ class MaximumMarginLoss(Loss):
     """
 
     def required_gap(self, eps):
-        """The relative duality gap that proves ``margin >= (1 - eps) * maximum margin``."""
+        """Return the relative duality gap that proves ``margin >= (1 - eps) * maximum margin``."""
         return 1 / (1 - eps) ** 2 - 1 if eps < 1 else math.inf
 
     def is_proven(self, certificate, eps):
-        """True if the margin achieved is at least ``1 - eps`` of the maximum margin."""
+        """Return whether the margin achieved is at least ``1 - eps`` of the maximum margin."""
         return certificate.fraction >= 1 - eps
 
     def describe(self, certificate):
@@ -314,13 +314,13 @@ class MaximumMarginLoss(Loss):
 
 
 def margin_bounds(products, sqnorm, weights):
-    """Bounds of a maximum-margin problem whose samples have functional margins `products`: Bounds.
+    """Return the bounds of a maximum-margin problem with functional margins `products` (Bounds).
 
     Parameters
     ----------
     products : ndarray of float64, shape (m,)
     sqnorm : float
-        |w|^2 of the same space.
+        |w|^2 in the same space.
     weights : margins._update.WeightVector
     """
     if weights.sqnorm == 0:
@@ -331,7 +331,7 @@ def margin_bounds(products, sqnorm, weights):
         return Bounds(math.inf, dual, 0.0, dual_scale, 0.0)
     smallest = float(products.min())
     margin = smallest / math.sqrt(sqnorm)
-    # A product that is 0 but for the rounding of larger ones does not separate the classes.
+    # A product that is 0 except for rounding of larger products does not separate the classes.
     if margin > 0 and smallest > ROUNDING * float(products.max()):
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, min(margin, 0.0))

@@ -1,4 +1,4 @@
-"""The hard margin: every sample at functional margin 1 or more."""
+"""The hard margin: every sample has a functional margin of at least 1."""
 
 import math
 
@@ -8,7 +8,7 @@ from margins.losses.base import MaximumMarginLoss, margin_bounds
 
 
 class HardMargin(MaximumMarginLoss):
-    """``min |w|^2 / 2`` subject to ``w.y_k >= 1``.
+    """Hard margin: ``min |w|^2 / 2`` subject to ``w.y_k >= 1``.
 
     See Also
     --------
@@ -32,13 +32,13 @@ class HardMargin(MaximumMarginLoss):
         super().__init__(math.inf)
 
     def value(self, margins):
-        """0 if every functional margin is at least 1, else inf."""
+        """Return 0 if every functional margin is at least 1, otherwise inf."""
         return 0.0 if np.min(margins) >= 1 else math.inf
 
     def objective(self, slacks, sqnorm):
-        """See `Loss.objective`: that of the multiple whose smallest functional margin is 1."""
+        """See `Loss.objective`; the multiple has a smallest functional margin of 1."""
         smallest = 1 - float(slacks.max())
-        if sqnorm == 0:  # the dual variables cancel: it is no hyperplane
+        if sqnorm == 0:  # the dual variables cancel: w is not a hyperplane
             return math.inf, 0.0, 1.0
         margin = smallest / math.sqrt(sqnorm)
         if margin <= 0:
@@ -46,11 +46,11 @@ class HardMargin(MaximumMarginLoss):
         return 0.5 / margin / margin, margin, 1 / smallest
 
     def best_intercept(self, scores, signs):
-        """See `Loss.best_intercept`: that of equal smallest margins of both classes."""
+        """See `Loss.best_intercept`; both classes then have equal smallest margins."""
         return -0.5 * float(scores[signs > 0].min() + scores[signs < 0].max())
 
     def max_sensitivity(self, n_samples, error, primal):
-        """See `Loss.max_sensitivity`: the smallest w.y_k is 1."""
+        """See `Loss.max_sensitivity`; the smallest w.y_k is 1."""
         return 8 * error
 
     def sensitivity(self, margins, errors, primal):
@@ -59,7 +59,7 @@ class HardMargin(MaximumMarginLoss):
         return 2 * float(change) / float(margins.min())
 
     def bounds(self, products, sqnorm, weights):
-        """See `Loss.bounds`. That a is 0 but for rounding proves that no margin is larger than that."""
+        """See `Loss.bounds`; if a is 0 except for rounding, no margin exceeds this rounding."""
         bounds = margin_bounds(products, sqnorm, weights)
         if weights.sqnorm == 0 and weights.dual_sum > 0:
             return bounds._replace(dual=math.inf, dual_scale=math.inf)

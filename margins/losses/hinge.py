@@ -8,12 +8,12 @@ from margins.data.binary_data import of_each, sum_of_each
 from margins.losses._scaling import hinge_minimum
 from margins.losses.base import Bounds, Loss
 
-# A slope below this share of the penalties is 0 but for rounding.
+# A slope below this share of the penalties is 0 except for rounding.
 FLAT = 1e-12
 
 
 class Hinge(Loss):
-    """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)``.
+    """Hinge loss: ``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)``.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Hinge(Loss):
         self.upper = C
 
     def value(self, margins):
-        """The sum of C_k max(0, 1 - w.y_k)."""
+        """Return the sum of C_k max(0, 1 - w.y_k)."""
         return float(np.sum(self.C * np.maximum(1 - margins, 0)))
 
     def value_of_slacks(self, slacks):
@@ -51,15 +51,15 @@ class Hinge(Loss):
         return float(np.sum(self.C * np.maximum(slacks, 0)))
 
     def best_intercept(self, scores, signs):
-        """See `Loss.best_intercept`: a weighted quantile of the points where margins are 1."""
+        """See `Loss.best_intercept`; it is a weighted quantile of the intercepts with margins of 1."""
         points = signs - scores
         n_positive = int(np.count_nonzero(signs > 0))
         if not isinstance(self.C, np.ndarray) and 0 < n_positive < len(points):
-            # Each point raises the slope by C, so it is 0 between these two.
+            # Each point raises the slope by C, so the slope is 0 between these two points.
             points = np.partition(points, (n_positive - 1, n_positive))
             return float(0.5 * (points[n_positive - 1] + points[n_positive]))
         order = np.argsort(points)
-        # Each point raises the slope, which begins at minus the sum of C over the positive class.
+        # Each point raises the slope, which starts at minus the sum of C over the positive class.
         C = of_each(self.C, len(points))
         total = np.cumsum(C[order])
         share = float(C[signs > 0].sum())
@@ -76,7 +76,7 @@ class Hinge(Loss):
         """See `Loss.bounds`."""
         C = of_each(self.C, len(products))
         if not math.isfinite(sqnorm + weights.sqnorm):
-            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: bounds of w = 0
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: use the bounds of w = 0
         dual, dual_scale = self._dual_bound(weights, C)
         best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
         return Bounds(best, dual, best_scale, dual_scale)

@@ -10,9 +10,9 @@ from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
 
 
 class SquaredHinge(MaximumMarginLoss):
-    """``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2``.
+    """Squared hinge loss: ``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2``.
 
-    The 2-norm soft margin: D_k = 1 / (2 C_k), the papers' Delta_k^2.
+    It is the 2-norm soft margin, with D_k = 1 / (2 C_k), the Delta_k^2 of the papers.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class SquaredHinge(MaximumMarginLoss):
 
     def __init__(self, C):
         super().__init__(C)
-        if isinstance(C, np.ndarray) and not C.all():  # its dual variable is 0, with any diagonal
+        if isinstance(C, np.ndarray) and not C.all():  # dual variable 0, with any diagonal
             C, self.upper = np.where(C == 0, 1.0, C), np.where(C == 0, 0.0, np.inf)
         self.diag = 1 / (2 * C)
 
     def value(self, margins):
-        """The sum of C_k max(0, 1 - w.y_k)^2."""
+        """Return the sum of C_k max(0, 1 - w.y_k)^2."""
         return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
 
     def value_of_slacks(self, slacks):
@@ -52,12 +52,12 @@ class SquaredHinge(MaximumMarginLoss):
         return float(np.sum(self.C * np.maximum(slacks, 0) ** 2))
 
     def best_intercept(self, scores, signs):
-        """See `Loss.best_intercept`: the weighted mean of the points of all samples with a loss."""
+        """See `Loss.best_intercept`; it is a weighted mean over all samples with a loss."""
         points = signs - scores
         order = np.argsort(points)
         t, C = points[order], of_each(self.C, len(points))[order]
-        # With b between t[k - 1] and t[k], samples with a loss are the positive ones from k on, and the
-        # negative ones before k.
+        # If b is between t[k - 1] and t[k], the positive samples from k on and the negative samples
+        # before k have a loss.
         positive, negative = np.where(signs[order] > 0, C, 0.0), np.where(signs[order] > 0, 0.0, C)
         weight = _sums_from(positive) + _sums_before(negative)
         moment = _sums_from(positive * t) + _sums_before(negative * t)
@@ -66,33 +66,34 @@ class SquaredHinge(MaximumMarginLoss):
         return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
 
     def max_sensitivity(self, n_samples, error, primal):
-        """See `Loss.max_sensitivity`: by Cauchy and Schwarz, as the sum of C s^2 is at most `primal`."""
+        """See `Loss.max_sensitivity`; it uses Cauchy-Schwarz, and sum C s^2 <= `primal`."""
         share = math.sqrt(sum_of_each(self.C, n_samples) / primal) * error
         return 4 * share + 2 * share * share
 
     def bounds(self, products, sqnorm, weights):
-        """See `Loss.bounds`. The slacks are the best ones for w, not those of the dual variables."""
+        """See `Loss.bounds`; the slacks are optimal for w, and not taken from the dual variables."""
         if weights.dual_sum == 0 or weights.sqnorm == 0:
             return margin_bounds(products + self.diag * weights.dual, weights.sqnorm, weights)
         dual_scale = weights.dual_sum / weights.sqnorm
         C = of_each(self.C, len(products))
         primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
         if not converged:
-            # At least as good as the dual variables' slacks, at a scale just above 1 / min_k a.y_k.
+            # Try the slacks of the dual variables, too, at a scale just above 1 / min_k a.y_k.
             smallest = float((products + self.diag * weights.dual).min())
             if smallest > 0:
-                other = (1 + 1e-15) / smallest
-                objective = 0.5 * other * other * sqnorm + squared_hinge_sums(products, C, other)[0]
+                dual_slack_scale = (1 + 1e-15) / smallest
+                losses = squared_hinge_sums(products, C, dual_slack_scale)[0]
+                objective = 0.5 * dual_slack_scale * dual_slack_scale * sqnorm + losses
                 if objective < primal:
-                    primal, scale = objective, other
+                    primal, scale = objective, dual_slack_scale
         return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
 
 
 def _sums_from(values):
-    """The sums of values[k:], for k = 0, ..., n: ndarray, shape (n + 1,)."""
+    """Return the sums of values[k:], for k = 0, ..., n (ndarray, shape (n + 1,))."""
     return np.append(np.cumsum(values[::-1])[::-1], 0.0)
 
 
 def _sums_before(values):
-    """The sums of values[:k], for k = 0, ..., n: ndarray, shape (n + 1,)."""
+    """Return the sums of values[:k], for k = 0, ..., n (ndarray, shape (n + 1,))."""
     return np.append(0.0, np.cumsum(values))

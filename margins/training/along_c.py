@@ -1,14 +1,14 @@
-"""Training along C: fits over the same samples, each from where the one before has ended.
+"""Training along C: fits on the same samples, each of which starts where the previous fit ended.
 
 The problem: for penalties C_1 < C_2 < ... of the same samples with relative weights v_k,
 
     min |w|^2 / 2 + sum_k C_i v_k h(w.y_k)    for every i
 
-What does not depend on C is computed once: rows, squared norms, labels, kernel rows, and the sums of
-y_k y_k^T in the Hessians of Newton steps. A fit starts from the last one: Newton steps from its weight
-vector, whose dual variables follow from it; the other solvers from its dual variables, multiplied with
-their upper bounds or, without such bounds, as they are. All of these are feasible for any C, so the
-certificate of a fit is about its own problem, wherever it started.
+Everything that does not depend on C is computed once: rows, squared norms, labels, kernel rows, and the
+sums of y_k y_k^T in the Hessians of Newton steps. A fit starts from the previous fit. Newton steps start
+from its weight vector, which determines the dual variables. Other solvers start from its dual variables,
+scaled like their upper bounds if there are any. All of these are feasible for any C, so the certificate
+of a fit is valid for its problem, regardless of the start.
 """
 
 import numpy as np
@@ -33,13 +33,13 @@ class AlongC:
     ----------
     training_set : margins.training.training_set.TrainingSet
     specification : margins.training.specification.Specification
-        Its C is replaced by each of the values.
+        Each value of C replaces its C.
     plan : callable
-        ``plan(problem, specification, is_warm, start)`` is the plan of a run.
+        ``plan(problem, specification, is_warm, start)`` returns the plan of a run.
     moments : ndarray of float64, shape (n, n), optional
-        The lower triangle of the sum of y_k y_k^T over all samples, from which Newton steps start. It
-        depends on no label and no penalty, so classes share it, and folds: the moments of a training set
-        are those of all samples less those of its test set.
+        Lower triangle of the sum of y_k y_k^T over all samples, from which Newton steps start. It does
+        not depend on labels or penalties, so classes share it. Folds share it, too: the moments of a
+        training set are the moments of all samples minus the moments of its test set.
     """
 
     def __init__(self, training_set, specification, plan, moments=None):
@@ -47,7 +47,7 @@ class AlongC:
         self._plan = plan
 
     def check_penalties(self, Cs):
-        """Raise ValueError if a value of C, times the weight of a sample, is not allowed."""
+        """Raise a ValueError if a value of C times a sample weight is not allowed."""
         for C in (min(Cs), max(Cs)):
             self.training_set.penalties(self.specification._replace(C=float(C)))
 
@@ -57,14 +57,14 @@ class AlongC:
         Parameters
         ----------
         index : int
-            Of the problem.
+            Index of the problem.
         seed : int
         Cs : sequence of float
-            Ascending.
+            Values of C, ascending.
         visit : callable
-            ``visit(i, run)`` is called after every fit, before the next one starts.
+            ``visit(i, run)`` is called after every fit, before the next fit starts.
         same_rows : bool
-            True: the problem is over the rows of the training set, whatever samples it has.
+            True: the problem uses the rows of the training set, even if it has fewer samples.
         """
         scheme = self.training_set.scheme
         absent = absent_run(self.training_set, index, self.specification)
@@ -97,29 +97,30 @@ class AlongC:
         ----------
         random_state : int, numpy.random.RandomState or None
         Cs : sequence of float
-            Ascending.
+            Values of C, ascending.
         keep : callable
-            ``keep(index, run)`` is what is kept of a fit of a binary problem.
+            ``keep(index, run)`` returns the result to keep from the fit of a binary problem.
         n_jobs : int, optional
-            Threads, as joblib counts them. With a kernel, problems take turns, and threads share each.
+            Number of threads, counted as in joblib. With a kernel, all threads share one problem at a
+            time.
 
         Returns
         -------
         list of list
-            For each C and each problem what is kept.
+            The results of `keep`, for each C and each problem.
         """
 
         def train(index, seed):
-            kept = []
-            self.train(index, seed, Cs, lambda i, run: kept.append(keep(index, run)))
-            return kept
+            results = []
+            self.train(index, seed, Cs, lambda i, run: results.append(keep(index, run)))
+            return results
 
         n_problems, in_turn = self.training_set.scheme.n_problems, self.training_set.is_kernel
         seeds = seeds_of(random_state, n_problems)
         return list(zip(*run_tasks(train, seeds, n_jobs, in_turn), strict=True))
 
     def _phases(self, run, previous, has_left_out):
-        """The phases of a run, which starts from the previous one: yields Phase."""
+        """Return the phases of a run that starts from the previous run (iterator of Phase)."""
         start = None
         if previous is None:
             start = self._newton_start(run)
@@ -129,12 +130,14 @@ class AlongC:
         plan = self._plan(run.problem, run.specification, run.is_warm, start)
         if not has_left_out:
             return plan.phases_of(run)
-        # All other solvers of kernel problems access every sample.
+        # Run only the first phase: the other solvers of kernel problems access every sample.
         return plan.phases[0].phases(run)
 
     def _newton_start(self, run):
-        """Newton steps from w = 0, where every sample counts, with the sum that their Hessian begins
-        with: NewtonStart; None without such a sum."""
+        """Return Newton steps from w = 0, whose Hessian starts from the moments (NewtonStart), or None.
+
+        At w = 0 every sample counts, so the moments give the sum in the Hessian.
+        """
         if self.moments is None:
             return None
         m, n = len(run.data), run.problem.n_weights
@@ -145,20 +148,20 @@ class AlongC:
 
 
 def paths_of(training_set, specification, planner, Cs):
-    """The fits of a training set along C, with moments if several classes can share them: AlongC.
+    """Return the fits of a training set along C, with moments if several classes share them (AlongC).
 
     Parameters
     ----------
     training_set : margins.training.training_set.TrainingSet
     specification : margins.training.specification.Specification
     planner : margins.estimators.margin_classifier.MarginClassifier
-        Its `plan` and its `solver` are used.
+        Only its `plan` and its `solver` are used.
     Cs : sequence of float
 
     Raises
     ------
     ValueError
-        If a value of C, times the weight of a sample, is not allowed.
+        If a value of C times a sample weight is not allowed.
     """
     moments, has_several = None, training_set.scheme.n_problems > 1
     if has_several and shares_moments(training_set, specification, planner.solver):
@@ -169,15 +172,17 @@ def paths_of(training_set, specification, planner, Cs):
 
 
 def shares_moments(training_set, specification, solver):
-    """True if Newton steps may start from moments: of all samples in each problem, few features, and a
-    smooth loss of equal penalties.
+    """Return whether Newton steps may start from moments.
+
+    They may if every problem has all samples, if there are few features, and if the loss is smooth with
+    equal penalties.
 
     Parameters
     ----------
     training_set : margins.training.training_set.TrainingSet
     specification : margins.training.specification.Specification
     solver : str
-        As for `margins.solvers.auto.plan`.
+        As in `margins.solvers.auto.plan`.
     """
     if training_set.scheme.has_pairs or training_set.rows.is_kernel:
         return False
@@ -188,7 +193,7 @@ def shares_moments(training_set, specification, solver):
 
 
 def moments_of(training_set, specification):
-    """The sum of y_k y_k^T over all samples, which no label changes: ndarray of float64, (n, n)."""
+    """Return the sum of y_k y_k^T over all samples (ndarray of float64, shape (n, n))."""
     problem = training_set.problem(None, specification, SquaredHinge(1.0))
     m = problem.n_samples
     hessian = DenseHessian(problem.data, np.ones(m), Costs(problem).adds_in_blocks)

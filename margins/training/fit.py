@@ -18,17 +18,17 @@ from margins.training.schemes import Scheme
 from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
-# Of a problem without samples of one class: no margin is too large, and w = 0 is optimal.
+# Certificate of a problem in which a class has no samples: any margin is achieved, and w = 0 is optimal.
 NOTHING_TO_SEPARATE = Certificate(
     margin=math.inf, upper_bound=math.inf, fraction=1.0, primal=0.0, dual=0.0, gap=0.0, n_updates=0
 )
 
 
 class AbsentRun(HasEnding):
-    """What a fit reads of the run of a problem without samples of one class, which is not trained.
+    """Stand-in for the run of a problem that is not trained because a class has no samples.
 
-    Most solvers train such a problem like any other. But with an intercept that is not penalised nothing
-    would determine its length, and a pair of classes may have no samples at all.
+    Most solvers train such a problem like any other. But nothing would determine the size of a free
+    intercept, and a pair of classes may have no samples at all.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class AbsentRun(HasEnding):
     n_epochs = n_accesses = 0
     primal_scale = dual_scale = 1.0
     theta = 0.0
-    problem = None  # its number, which only a run that makes steps needs
+    problem = None  # only a run that makes steps needs one
 
     def __init__(self, specification, n_features, n_samples):
         self.specification, self.history, self.phases = specification, [], []
@@ -50,17 +50,17 @@ class AbsentRun(HasEnding):
         self.hypothesis = SimpleNamespace(weights=np.zeros(n_features), dual=zeros, label_sum=0.0)
 
     def release(self):
-        """Nothing is kept."""
+        """Do nothing: there is no memory to release."""
 
 
 def absent_run(training_set, index, specification):
-    """The run of a binary problem that is not trained: AbsentRun; None of any other.
+    """Return the run of a binary problem that is not trained (AbsentRun), or None if it is trained.
 
     Parameters
     ----------
     training_set : margins.training.training_set.TrainingSet
     index : int
-        Of the problem.
+        Index of the problem.
     specification : margins.training.specification.Specification
     """
     scheme, samples = training_set.scheme, training_set.samples
@@ -72,20 +72,20 @@ def absent_run(training_set, index, specification):
 
 
 class Fit(NamedTuple):
-    """A fit that has ended, from which fitted attributes follow.
+    """Finished fit, from which the fitted attributes follow.
 
     Attributes
     ----------
     training_set : TrainingSet
     specification : Specification
-    runs : list of Run, or of objects with what is read of one
+    runs : list of Run, or of objects with the attributes that are read
         One for each binary problem.
     continuation : object or None
-        What the fit continued from.
+        The state that the fit continued from.
     n_seen : int
-        Number of samples before these, of the fits and chunks that it continued from.
+        Number of earlier samples, in the fits and chunks that it continued from.
     task : object or None
-        What notified callbacks of the fit.
+        The task that notified callbacks of the fit.
     """
 
     training_set: TrainingSet
@@ -97,23 +97,24 @@ class Fit(NamedTuple):
 
 
 class Training:
-    """A fit that is to be made: makes and trains the runs of its binary problems.
+    """Fit in progress, which makes and trains the runs of its binary problems.
 
     Parameters
     ----------
     training_set : TrainingSet
     specification : Specification
     n_jobs : int or None
-        Threads, as joblib counts them.
+        Number of threads, counted as in joblib.
     run_type : type
         Run, or a subclass of it.
     watch : callable, optional
-        ``watch(index)`` is the observer of a binary problem, or None.
+        ``watch(index)`` returns the observer of a binary problem, or None.
     continuation : object, optional
-        ``continuation.begin(run, index)`` makes a run begin where an earlier fit has ended.
+        ``continuation.begin(run, index)`` makes a run start where an earlier fit ended.
     prefers_cached : bool
-        True: solvers prefer samples whose kernel rows are cached. Problems that share rows then take
-        turns, so that no thread's pace decides what is cached; all threads work on each.
+        True: solvers prefer samples whose kernel rows are cached. Problems that share rows are then
+        trained one at a time, by all threads, so that the pace of threads does not decide which rows are
+        cached.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Training:
             self.budget = TimeBudget(specification.max_time, self.n_problems, n_threads)
 
     def make_run(self, index, seed):
-        """The run of a binary problem, made in the thread that trains it: Run."""
+        """Return the run of a binary problem, made in the thread that trains it (Run)."""
         specification = self._specification_of(index)
         of_problem, positive = self._scheme.binary(self.training_set, index)
         problem = of_problem.problem(positive, specification)
@@ -148,7 +149,7 @@ class Training:
         return run
 
     def _specification_of(self, index):
-        """The specification, whose lines of progress name the problem if there are several."""
+        """Return the specification; if there are several problems, its progress lines name this one."""
         report = self.specification.report
         if report is None or self.n_problems == 1:
             return self.specification
@@ -171,7 +172,7 @@ class Training:
         return self.train_with_seeds(phases, seeds_of(random_state, self.n_problems))
 
     def train_with_seeds(self, phases, seeds):
-        """The same, given a seed for each binary problem: list of Run."""
+        """Train all binary problems with a seed for each of them (list of Run)."""
 
         def train(index, seed):
             absent = absent_run(self.training_set, index, self.specification)
@@ -190,7 +191,7 @@ class Training:
 
 
 class LinearModel(NamedTuple):
-    """Weight vectors and intercepts.
+    """Model of weight vectors and intercepts.
 
     Attributes
     ----------
@@ -202,13 +203,13 @@ class LinearModel(NamedTuple):
     intercept: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of validated samples: ndarray of float64, shape (n, n_problems)."""
+        """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
         scores = X @ self.coef.T
         return (scores.toarray() if sparse.issparse(scores) else scores) + self.intercept
 
 
 class KernelModel(NamedTuple):
-    """Sums over support vectors.
+    """Model of sums over support vectors.
 
     Attributes
     ----------
@@ -216,11 +217,11 @@ class KernelModel(NamedTuple):
     support_vectors : ndarray or CSR matrix, shape (n_support, n_features)
         Empty if the kernel is precomputed.
     support : ndarray of int, shape (n_support,)
-        Their indices among the samples, by class.
+        Indices of the support vectors among the samples, ordered by class.
     codes : ndarray of int, shape (n_support,), or None
-        Their classes, if problems are of pairs.
+        Classes of the support vectors, for problems of pairs.
     dual_coef : ndarray of float64, shape (n_problems, n_support)
-        Dual variables, signed by the labels and scaled; of pairs as `OneVsOne` keeps them.
+        Dual variables, signed by the labels and scaled; for pairs in the layout of `OneVsOne`.
     intercept : ndarray of float64, shape (n_problems,)
     scheme : OneVsRest or OneVsOne
     """
@@ -234,7 +235,7 @@ class KernelModel(NamedTuple):
     scheme: Scheme
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of validated samples: ndarray of float64, shape (n, n_problems)."""
+        """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
         scores = np.empty((X.shape[0], len(self.intercept)))
         for batch, products in self.kernel.blocks(X, self.support_vectors, self.support):
             scores[batch] = self.scheme.sums(products, self.dual_coef, self.codes) + self.intercept
@@ -251,7 +252,7 @@ def scale_of(run: Any, specification: Any) -> float:
 
 
 def intercept_of(run: Any, hypothesis: Any, scale: float) -> float:
-    """Return the intercept of the model of a run, given its hypothesis and their factor."""
+    """Return the intercept of the model of a run, from its hypothesis and the factor between them."""
     return float(scale * (run.data.sqrho * hypothesis.label_sum - run.theta))
 
 
@@ -261,11 +262,11 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     Parameters
     ----------
     runs : list
-        One for each binary problem, or of some one: Run, Stream, or another object with their `data`,
-        `theta`, `hypothesis` and, unless the specification has a scale, `primal_scale`.
+        Runs of all binary problems, or of some: Run, Stream, or another object with the same `data`,
+        `theta`, `hypothesis` and, unless the specification sets a scale, `primal_scale`.
     specification : margins.training.specification.Specification
     training_set : margins.training.training_set.TrainingSet
-        Only of fits with a kernel more than `is_kernel` and the classes is read.
+        Without a kernel, only `is_kernel` and the classes are read.
 
     Returns
     -------
@@ -279,10 +280,10 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     scheme = training_set.scheme
     absent = training_set.samples.absent if len(runs) == scheme.n_problems else ()
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
-    intercept = np.array([intercept_of(*of_run) for of_run in models])
+    intercept = np.array([intercept_of(*model) for model in models])
     scheme.set_absent(intercept, absent, 1.0)
     if not training_set.is_kernel:
-        # One after the other, so that memory holds no second copy of all of them.
+        # Fill one row at a time, so that memory never holds a second copy of all weights.
         coef = np.empty((len(models), len(models[0][1].weights)))
         for row, (_, model, scale) in zip(coef, models, strict=True):
             np.multiply(model.weights, scale, out=row)
@@ -303,7 +304,7 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
 
 
 def _check_finite(specification, coefficients, intercept):
-    """Raise ValueError for a model that would predict NaN: the one place where models are made."""
+    """Raise a ValueError for a model that would predict NaN; all models are made here."""
     if not (np.isfinite(coefficients).all() and np.isfinite(intercept).all()):
         raise ValueError(
             f"X of {specification.name} must have columns whose numbers are of similar size: the model "

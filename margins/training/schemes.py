@@ -1,8 +1,8 @@
-"""How several classes become binary problems: one-vs-rest, or one-vs-one.
+"""Schemes that turn several classes into binary problems: one-vs-rest, or one-vs-one.
 
-A scheme says which samples a problem has and which of them are positive, how the scores of problems
-decide, and where the dual variables of problems are kept. Two classes are one problem under either, in
-which the second class is positive: `scheme_of` returns `OneVsRest` for them.
+A scheme decides which samples a problem has and which of them are positive, how the scores of problems
+make a prediction, and how dual variables are stored. Two classes always make one problem, in which the
+second class is positive: `scheme_of` returns `OneVsRest` for them.
 
 **Source**: Rifkin & Klautau (2004), In defense of one-vs-all classification; Hsu & Lin (2002), A
 comparison of methods for multi-class support vector machines; Chang & Lin (2011), LIBSVM, section 7, for
@@ -16,12 +16,12 @@ import numpy as np
 
 
 def positive_codes(n_classes):
-    """The positive class of each binary problem; two classes make one problem."""
+    """Return the codes of the positive classes of all problems; two classes make one problem."""
     return [1] if n_classes == 2 else list(range(n_classes))
 
 
 def labels_of_scores(scores, classes):
-    """The class with the largest score; of two classes, the second if its score is positive.
+    """Return the class with the largest score; of two classes, the second if its score is positive.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def labels_of_scores(scores, classes):
 
 
 class OneVsRest:
-    """One problem for each class, against all others.
+    """Scheme with one problem for each class, against all other classes.
 
     Parameters
     ----------
@@ -57,32 +57,32 @@ class OneVsRest:
         self.n_problems = self.n_dual_rows = len(self.positive)
 
     def labels(self, classes):
-        """The positive class of each problem: list."""
+        """Return the positive class of each problem (list)."""
         labels = classes.tolist()
         return [labels[code] for code in self.positive]
 
     def names(self, classes):
-        """What messages call the problems: list of str; of a single one empty."""
+        """Return the names of the problems in messages (list of str; empty for a single problem)."""
         if self.n_problems == 1:
             return [""]
         return [f"class {label!r}" for label in self.labels(classes)]
 
     def binary(self, training_set, index):
-        """A binary problem: the TrainingSet of its samples, and the code of its positive class."""
+        """Return the TrainingSet of a binary problem, and the code of its positive class."""
         return training_set, self.positive[index]
 
     def binary_with_same_rows(self, training_set, index):
-        """The same, over the rows of the training set: products with all its samples are known."""
+        """Return the same over the rows of the training set, with products for all its samples."""
         return self.binary(training_set, index)
 
     def is_absent(self, index, absent):
-        """True if a class that a problem needs is among those without samples: sequence of int."""
+        """Return whether a class of the problem is in `absent`, the classes without samples."""
         return self.positive[index] in absent
 
     def set_absent(self, values, absent, offset):
-        """Set what problems without samples have, so that no prediction is one of their classes.
+        """Set the values of problems without samples, so that no prediction is one of their classes.
 
-        Their scores are the mean of all others less an offset, and so at each point less than another.
+        Their scores become the mean of all other scores minus an offset, so another score is larger.
 
         Parameters
         ----------
@@ -91,35 +91,34 @@ class OneVsRest:
         absent : sequence of int
             The classes without samples.
         offset : float
-            1 for intercepts and scores, else 0.
+            1 for intercepts and scores, otherwise 0.
         """
         if absent:
             others = np.delete(values, absent, axis=0)
             values[list(absent)] = others.mean(axis=0) - offset
 
     def signs(self, codes):
-        """1 for a positive sample of a problem, -1 for a negative one, 0 for one that it does not have:
-        ndarray of int, shape (n, n_problems)."""
+        """Return the sign of each sample in each problem, 0 if it has none (int, (n, n_problems))."""
         return np.where(codes[:, None] == self.positive, 1, -1)
 
     def decision(self, scores):
-        """What `decision_function` returns, given the scores of the problems, shape (n, n_problems)."""
+        """Return the result of `decision_function` from the scores of the problems."""
         return scores.ravel() if self.n_problems == 1 else scores
 
     def predict(self, scores, classes):
-        """The labels of samples, given the scores of the problems: ndarray, shape (n,)."""
+        """Return the predicted labels from the scores of the problems (ndarray, shape (n,))."""
         return labels_of_scores(self.decision(scores), classes)
 
     def gathered(self, values, codes):
-        """Arrays of one number for each sample of a problem, in one array: (n_dual_rows, m)."""
+        """Gather numbers for the samples of all problems in one array, shape (n_dual_rows, m)."""
         return np.array(values)
 
     def of_problem(self, gathered, codes, index):
-        """What `gathered` holds of one problem: ndarray, one number for each of its samples."""
+        """Return the numbers of one problem in a gathered array (ndarray, one for each sample)."""
         return gathered[index]
 
     def sums(self, products, dual_coef, codes):
-        """The sums over support vectors of each problem: ndarray of float64, shape (n, n_problems).
+        """Return the sums over support vectors of all problems (ndarray, shape (n, n_problems)).
 
         Parameters
         ----------
@@ -132,12 +131,12 @@ class OneVsRest:
 
 
 class OneVsOne:
-    """One problem for each pair of classes, with the samples of both; the first one is positive.
+    """Scheme with one problem for each pair of classes, the first of which is positive.
 
     The samples of a pair are sorted by class, so that pairs share blocks of the kernel matrix.
 
-    Dual variables have one row less than there are classes: a sample of class c is in n_classes - 1
-    pairs, and its row r is that of the pair with the r-th of the other classes.
+    Dual variables have n_classes - 1 rows: a sample is in n_classes - 1 pairs, and its row r belongs to
+    the pair of its class and the r-th of the other classes.
     """
 
     has_pairs = True
@@ -148,20 +147,20 @@ class OneVsOne:
         self.n_problems = len(self.pairs)
 
     def labels(self, classes):
-        """The two classes of each problem, the positive one first: list of tuple."""
+        """Return the two classes of each problem, the positive one first (list of tuple)."""
         labels = classes.tolist()
         return [(labels[first], labels[second]) for first, second in self.pairs]
 
     def names(self, classes):
-        """What messages call the problems: list of str."""
+        """Return the names of the problems in messages (list of str)."""
         return [f"classes {first!r} and {second!r}" for first, second in self.labels(classes)]
 
     def binary(self, training_set, index):
-        """A binary problem: the TrainingSet of its samples, and the code of its positive class."""
+        """Return the TrainingSet of a binary problem, and the code of its positive class."""
         return training_set.of_classes(self.pairs[index]), 0
 
     def binary_with_same_rows(self, training_set, index):
-        """The same, over the rows of the training set: products with all its samples are known."""
+        """Return the same over the rows of the training set, with products for all its samples."""
         return training_set.of_classes(self.pairs[index], same_rows=True), 0
 
     def is_absent(self, index, absent):
@@ -169,37 +168,36 @@ class OneVsOne:
         return not set(absent).isdisjoint(self.pairs[index])
 
     def set_absent(self, values, absent, offset):
-        """See `OneVsRest.set_absent`: a class with samples wins all pairs with those without."""
+        """See `OneVsRest.set_absent`; a class with samples wins all pairs with a class without."""
         for index, (first, _) in enumerate(self.pairs):
             if self.is_absent(index, absent):
                 values[index] = -offset if first in absent else offset
 
     def signs(self, codes):
-        """1 for a positive sample of a problem, -1 for a negative one, 0 for one that it does not have:
-        ndarray of int, shape (n, n_problems)."""
+        """Return the sign of each sample in each problem, 0 if it has none (int, (n, n_problems))."""
         first, second = np.transpose(self.pairs)
         return (codes[:, None] == first).astype(int) - (codes[:, None] == second)
 
     def decision(self, scores):
-        """What `decision_function` returns, given the scores of the problems, shape (n, n_problems).
+        """Return the result of `decision_function` from the scores of the problems.
 
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            The votes for each class, and, as less than half a vote, the sum of its scores in all pairs.
+            The votes for each class, plus less than half a vote that grows with the sum of its scores.
         """
         sums = scores @ self.signs(np.arange(self.n_classes)).T
         return self._votes(scores) + sums / (3 * (np.abs(sums) + 1))
 
     def predict(self, scores, classes):
-        """The labels of samples, given the scores of the problems: ndarray, shape (n,).
+        """Return the predicted labels from the scores of the problems (ndarray, shape (n,)).
 
-        The class of the most votes; of equals the first one, as SVC's.
+        They have the most votes; the first class wins a tie, as in SVC.
         """
         return classes[self._votes(scores).argmax(axis=1)]
 
     def _votes(self, scores):
-        """The number of pairs that each class wins: ndarray of float64, shape (n, n_classes)."""
+        """Return the number of pairs that each class wins (ndarray of float64, shape (n, n_classes))."""
         votes = np.zeros((len(scores), self.n_classes))
         for score, (first, second) in zip(scores.T, self.pairs, strict=True):
             wins = score > 0
@@ -208,56 +206,60 @@ class OneVsOne:
         return votes
 
     def gathered(self, values, codes):
-        """Arrays of one number for each sample of a problem, in one array: (n_dual_rows, m).
+        """Gather numbers for the samples of all problems in one array, shape (n_dual_rows, m).
 
         Parameters
         ----------
         values : list of ndarray of float64
-            For each problem, of its own samples, or of all.
+            For each problem, the numbers of its samples, or of all samples.
         codes : ndarray of int, shape (m,)
-            Classes of all samples; -1 for one of none.
+            Classes of all samples; -1: no class.
         """
         result = np.zeros((self.n_dual_rows, len(codes)))
-        of_class = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
-        for (first, second), of_pair in zip(self.pairs, values, strict=True):
-            rows, columns = _places(of_class[first], of_class[second], first, second)
-            result[rows, columns] = of_pair[columns] if len(of_pair) == len(codes) else of_pair
+        samples = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
+        for (first, second), pair_values in zip(self.pairs, values, strict=True):
+            rows, columns = _places(samples[first], samples[second], first, second)
+            result[rows, columns] = (
+                pair_values[columns] if len(pair_values) == len(codes) else pair_values
+            )
         return result
 
     def of_problem(self, gathered, codes, index):
-        """What `gathered` holds of one problem: ndarray, one number for each of its samples."""
+        """Return the numbers of one problem in a gathered array (ndarray, one for each sample)."""
         pair = self.pairs[index]
         return gathered[_places(*(np.flatnonzero(codes == code) for code in pair), *pair)]
 
     def sums(self, products, dual_coef, codes):
-        """The sums over support vectors of each problem: see `OneVsRest.sums`."""
-        of_class = [
+        """Return the sums over support vectors of all problems; see `OneVsRest.sums`."""
+        class_sums = [
             dual_coef[:, codes == code] @ products[codes == code] for code in range(self.n_classes)
         ]
-        sums = [of_class[first][second - 1] + of_class[second][first] for first, second in self.pairs]
+        sums = [
+            class_sums[first][second - 1] + class_sums[second][first] for first, second in self.pairs
+        ]
         return np.stack(sums, axis=1)
 
 
-def _places(of_first, of_second, first, second):
-    """Where `OneVsOne.gathered` has the numbers of a pair: rows and columns, in order of its samples.
+def _places(first_samples, second_samples, first, second):
+    """Return the rows and columns of a pair's numbers in `OneVsOne.gathered`, in sample order.
 
     Parameters
     ----------
-    of_first, of_second : ndarray of int
-        The samples of the two classes.
+    first_samples, second_samples : ndarray of int
+        Samples of the two classes.
     first, second : int
-        Their codes.
+        Codes of the two classes.
     """
-    rows = np.repeat([second - 1, first], [len(of_first), len(of_second)])
-    return rows, np.concatenate([of_first, of_second])
+    rows = np.repeat([second - 1, first], [len(first_samples), len(second_samples)])
+    return rows, np.concatenate([first_samples, second_samples])
 
 
 Scheme = OneVsRest | OneVsOne
 
 
-@functools.cache  # it is asked for in the fit of each pair
+@functools.cache  # the fit of each pair calls it
 def scheme_of(multi_class, n_classes):
-    """The scheme of so many classes: OneVsRest or OneVsOne.
+    """Return the scheme for `n_classes` classes (OneVsRest or OneVsOne).
 
     Parameters
     ----------
@@ -268,5 +270,5 @@ def scheme_of(multi_class, n_classes):
 
 
 def fitted_scheme(classifier):
-    """The scheme of a fitted classifier, whatever its parameters are now: OneVsRest or OneVsOne."""
+    """Return the scheme of a fitted classifier, even if its parameters have changed since the fit."""
     return scheme_of("ovo" if hasattr(classifier, "pairs_") else "ovr", len(classifier.classes_))

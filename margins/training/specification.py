@@ -1,4 +1,4 @@
-"""The specification of a fit: one record, which all binary problems of the fit share."""
+"""The specification of a fit: one record that all binary problems of the fit share."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from margins.losses import LOSSES, HardMargin, Loss
 
-# Between these, adding 1 / (2 C) to a squared norm within double range keeps precision.
+# Between these limits, adding 1 / (2 C) to a squared norm in double range keeps its precision.
 SMALLEST_C = 1e-100
 LARGEST_C = 1e100
 
 
 class Patience(NamedTuple):
-    """How long a fit goes on whose loss does not fall, without an accuracy to prove.
+    """Stopping rule of a fit that proves no accuracy: it ends when the loss no longer falls.
 
     Attributes
     ----------
     tol : float
-        The least by which the mean loss of the samples must fall below the least one so far.
+        Progress means that the mean loss falls below its smallest value so far by at least `tol`.
     n_iter_no_change : int
-        After so many epochs in a row whose loss does not, the fit ends.
+        Number of successive epochs without progress that end the fit.
     margin : float
-        The loss of a sample is ``max(0, margin - l (score))``: 0 the perceptron's, 1 the hinge loss.
+        Margin in the loss ``max(0, margin - l (score))``: 0 for the perceptron, 1 for the hinge loss.
     """
 
     tol: float
@@ -34,64 +34,65 @@ class Patience(NamedTuple):
 
 
 class Specification(NamedTuple):
-    """What a fit solves, when it ends, and what it keeps.
+    """Description of a fit: the problem, when the fit ends, and what it keeps.
 
-    An estimator makes it of its parameters and of the squared norms of the samples
+    An estimator makes it from its parameters and the squared norms of the samples
     (`margins.estimators.base.BaseMarginClassifier.specification`).
 
     Attributes
     ----------
     name : object
-        Its str is the name of the estimator, for messages.
+        ``str(name)`` names the estimator in messages.
     C : float
         Penalty of a sample of weight 1; inf: the hard margin.
     loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss
     sqrho : float
-        Square of the constant feature of the intercept; 0 without an intercept that is penalised.
+        Square of the constant feature of the intercept; 0 without a penalised intercept.
     has_free_intercept : bool
         True: the intercept is not penalised.
     allows_zero_rows : bool
-        True: a zero row is no error, even without intercept and slack terms.
+        True: zero rows are allowed, even without intercept and slack terms.
     offset_ratio : float
-        The lambda-trick: a sample that has been added gets this multiple of K(x, x) on its product.
+        The lambda-trick: the product of a sample that has been added is increased by this multiple of
+        K(x, x).
     max_dual : float
-        No dual variable of the rules exceeds it.
+        Upper bound of the dual variables in rules.
     checks_lengths : bool
         False: with a hard margin, rows may have any length, because more samples follow.
     theta : float
         Threshold before the first update, in units of updates: the score of a sample is
         ``l_k (a.y_k) - theta``, and the rules must contain the same threshold.
     units : mapping of str to float
-        Fitted attributes that say in which units thresholds are, from the training set.
+        Fitted attributes with the units of thresholds, from the training set.
     eps : float or None
         Accuracy to prove; None: only a full epoch without changes ends the fit.
     needs_clean_pass : bool
-        True: a proof ends the fit only after a full epoch that has changed nothing.
+        True: a proof ends the fit only after a full epoch without updates.
     max_iter : int
         Maximum number of full epochs.
     max_time : float or None
-        Seconds for all binary problems; None: no limit.
+        Time limit for all binary problems, in seconds; None: no limit.
     warns : bool
         True: a fit that does not converge warns.
     keep_dual : bool
         True: keep the dual variables. With a kernel they are always kept.
     model_scale : float or None
-        Factor from the hypothesis to the model; None: the factor of least objective.
+        Factor from the hypothesis to the model; None: the factor with the smallest objective.
     shuffle : {"epochs", "once", "never", "draws"}
-        When samples are permuted: see `margins.data.permutations.Orders`.
+        When to permute samples: see `margins.data.permutations.Orders`.
     held_out : float
-        Share of the samples, first in the first order, that are never accessed.
+        Share of the samples, from the start of the first order, that are never accessed.
     averaging : callable or None
-        ``averaging(weights)`` makes what averages the iterates of the whole run.
+        ``averaging(weights)`` returns the averaging over the iterates of the whole run.
     new_weights : callable or None
-        ``new_weights(data)`` makes what is trained instead of a `WeightVector`.
+        ``new_weights(data)`` returns the state to train instead of a `WeightVector`.
     weights : {"C", "C or updates", "updates"}
-        What the weight of a sample multiplies: its C, with C=inf nothing; with C=inf what an update
-        adds, and its vote; or always both.
+        What the weight of a sample multiplies. "C": its C (nothing if C=inf); "updates": its C, what an
+        update adds, and its vote; "C or updates": "updates" if C=inf, otherwise "C".
     in_stream : bool
         True: more samples may follow.
     patience : Patience or None
-        When a fit without progress ends; None: it does not.
+        When a fit without progress ends; None: never.
     needs_same_samples : bool
         True: a warm start needs the samples of the last fit.
     report : callable or None
@@ -133,11 +134,11 @@ class Specification(NamedTuple):
 
     @property
     def weighs_updates(self) -> bool:
-        """True if the weight of a sample multiplies what an update adds, and its vote."""
+        """True if the weight of a sample multiplies its updates and its vote."""
         return self.weights == "updates" or (self.weights == "C or updates" and self.is_hard_margin)
 
     def for_stream(self) -> Specification:
-        """Return the specification of chunks, whose samples are accessed once: no dual variables."""
+        """Return the specification for chunks, which keeps no dual variables: samples are read once."""
         return self._replace(
             keep_dual=False,
             offset_ratio=0.0,
@@ -152,13 +153,13 @@ class Specification(NamedTuple):
         Parameters
         ----------
         weight : float or ndarray of float64, shape (m,)
-            Positive.
+            Positive sample weights.
 
         Raises
         ------
         ValueError
-            If C times a weight is too small or too large for double arithmetic, or if weights differ and
-            change nothing, neither C nor updates.
+            If C times a weight is too small or too large for double arithmetic, or if weights differ but
+            affect neither C nor updates.
         """
         if isinstance(weight, float):
             C = smallest = largest = float(self.C) * weight
@@ -166,19 +167,19 @@ class Specification(NamedTuple):
             with np.errstate(over="ignore"):
                 C = float(self.C) * weight
             smallest, largest = C.min(), C.max()
-            # In a stream other weights may follow.
+            # In a stream, other weights may follow, so all must be 1.
             differ = (weight != 1).any() if self.in_stream else np.ptp(weight) > 0
             if self.is_hard_margin and not self.weighs_updates and differ:
                 raise ValueError(
                     f"sample_weight and class_weight of {self.name} must leave all samples the same "
                     f"weight{', 1 in a stream,' if self.in_stream else ''} with C=inf: a hard margin "
                     f"does not depend on weights. Got weights from {weight.min():g} to "
-                    f"{weight.max():g}. Give a finite C, which they multiply."
+                    f"{weight.max():g}. Use a finite C, which they multiply."
                 )
         if not (self.is_hard_margin or (smallest >= SMALLEST_C and largest <= LARGEST_C)):
             raise ValueError(
                 f"C of {self.name}, times the weight of a sample, must be in "
-                f"[{SMALLEST_C:g}, {LARGEST_C:g}] or C inf. "
+                f"[{SMALLEST_C:g}, {LARGEST_C:g}], or C must be inf. "
                 f"Got {largest if smallest >= SMALLEST_C else smallest}."
             )
         return C

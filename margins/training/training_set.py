@@ -1,9 +1,9 @@
-"""The training set: samples and what is computed of them once, for all fits and all classes.
+"""The training set: samples, with the values that are computed once for all fits and all classes.
 
     samples -> TrainingSet -> scheme.binary -> problem(code, specification) -> Run
 
-It is the only maker of the binary problems of fits in memory. Nothing in it changes after it was made,
-but it keeps what several problems need: squared norms, and the last loss.
+Only this class makes the binary problems of fits in memory. It never changes, except that it caches what
+several problems need: squared norms and the last loss.
 """
 
 import copy
@@ -21,7 +21,7 @@ from margins.training.schemes import scheme_of
 
 
 class TrainingSet:
-    """Samples of positive weight, their classes, and the rows that solvers read.
+    """Training samples of positive weight, with their classes and the rows that solvers read.
 
     Parameters
     ----------
@@ -30,18 +30,18 @@ class TrainingSet:
     make_rows : callable
         ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
     is_in_parts : bool
-        True: X is in partitions, of which one at a time is in memory.
+        True: X is in partitions, only one of which is in memory at a time.
     multi_class : {"ovr", "ovo"}
         How several classes become binary problems.
 
     Attributes
     ----------
     samples, kernel, is_in_parts, multi_class
-        As given.
+        The parameters.
     sqnorms : ndarray of float64, shape (m,)
         K(x_k, x_k).
     features : margins._sparse.Rows or None
-        X, if the rows are those of its Gram matrix.
+        The rows of X if solvers read the rows of its Gram matrix.
     """
 
     def __init__(self, samples, kernel, make_rows, *, is_in_parts=False, multi_class="ovr"):
@@ -60,12 +60,12 @@ class TrainingSet:
 
     @property
     def classes(self):
-        """The labels: ndarray, shape (n_classes,)."""
+        """The labels (ndarray, shape (n_classes,))."""
         return self.samples.classes
 
     @property
     def rows(self):
-        """The rows of this thread: Rows."""
+        """The rows of this thread (Rows)."""
         return self._row_source.get()
 
     @property
@@ -75,27 +75,27 @@ class TrainingSet:
 
     @property
     def scheme(self):
-        """How its classes become binary problems: OneVsRest or OneVsOne."""
+        """The scheme that makes binary problems from the classes (OneVsRest or OneVsOne)."""
         return scheme_of(self.multi_class, len(self.classes))
 
     @property
     def has_left_out(self):
-        """True if samples of weight 0 are among the rows of a kernel: samples that are not in a fold."""
+        """True if the rows of a kernel include samples of weight 0, which are not in a fold."""
         weight = self.samples.weight
         return self.is_kernel and isinstance(weight, np.ndarray) and bool(weight.min() == 0)
 
     def penalties(self, specification):
-        """C of every sample, 0 for a sample of weight 0: float or ndarray of float64, shape (m,)."""
+        """Return C of every sample, 0 if its weight is 0 (float or ndarray of float64, shape (m,))."""
         weight = self.samples.weight
         if not self.has_left_out:
             return specification.penalties(weight)
-        kept = np.flatnonzero(weight)
+        used = np.flatnonzero(weight)
         penalties = np.zeros(len(weight))
-        penalties[kept] = specification.penalties(weight[kept])
+        penalties[used] = specification.penalties(weight[used])
         return penalties
 
     def problem(self, code, specification, loss=None):
-        """The binary problem of one class against all others.
+        """Return the binary problem of one class against all others.
 
         Parameters
         ----------
@@ -134,16 +134,16 @@ class TrainingSet:
         return Problem(data, loss, self._gram)
 
     def _loss_of(self, specification):
-        """The loss of a specification, which the problems of all classes share: Loss."""
+        """Return the loss of a specification, which the problems of all classes share (Loss)."""
         key = specification.C, specification.loss
-        last_key, loss = self._last_loss  # read at once: threads may be at other values of C
+        last_key, loss = self._last_loss  # read both at once: threads may use different values of C
         if last_key != key:
             loss = specification.loss_of(self.penalties(specification))
             self._last_loss = key, loss
         return loss
 
     def augmented_sqnorms(self, specification):
-        """K(x_k, x_k) + rho^2, checked for what the problem allows: ndarray of float64, shape (m,)."""
+        """Return K(x_k, x_k) + rho^2, checked for the problem (ndarray of float64, shape (m,))."""
         allows_zero_rows = specification.has_free_intercept or specification.allows_zero_rows
         is_checked = specification.is_hard_margin and specification.checks_lengths
         key = specification.sqrho, is_checked, allows_zero_rows
@@ -156,7 +156,7 @@ class TrainingSet:
         return self._augmented[key]
 
     def support(self, numbers):
-        """Some of the samples as support vectors.
+        """Return some of the samples as support vectors.
 
         Parameters
         ----------
@@ -165,32 +165,32 @@ class TrainingSet:
         Returns
         -------
         support_vectors : ndarray or CSR matrix, shape (n_support, d)
-            Empty if the kernel is precomputed, whose rows no prediction reads.
+            Empty if the kernel is precomputed: predictions read no rows.
         support : ndarray of int, shape (n_support,)
-            Their indices among all samples, samples of weight 0 included.
+            Their indices among all samples, including samples of weight 0.
         """
         X = self.samples.X
         vectors = X[:0, :0] if isinstance(self.kernel, Precomputed) else X[numbers]
         return vectors, self.samples.kept[numbers]
 
     def part(self, indices, weight, classes=None, codes=None):
-        """The training set of some of the samples, which shares the rows.
+        """Return the training set of some of the samples, which shares the rows.
 
         Parameters
         ----------
         indices : ndarray of int64, shape (n,)
-            Samples of the part; one that is repeated counts as often.
+            Samples of the part; a repeated sample counts repeatedly.
         weight : ndarray of float64, shape (n,), or 1.0
-            Their weights, all positive.
+            Weights of these samples, all positive.
         classes : ndarray, optional
-            The classes of the part; None: all.
+            Classes of the part; None: all classes.
         codes : ndarray of int, shape (n,), optional
-            Their indices in `classes`; None: those that they have.
+            Indices of the samples in `classes`; None: unchanged.
 
         Returns
         -------
         TrainingSet
-            With a kernel, one of all samples: those that are not in the part have weight 0.
+            With a kernel, it has all samples, and the samples outside the part have weight 0.
         """
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
@@ -214,44 +214,48 @@ class TrainingSet:
         return other
 
     def of_classes(self, codes, same_rows=False):
-        """The training set of the samples of some classes, sorted by class.
+        """Return the training set of the samples of some classes, sorted by class.
 
         Parameters
         ----------
         codes : sequence of int
-            Of the classes, ascending.
+            Codes of the classes, ascending.
         same_rows : bool
-            True: over the rows of this one, as a `part`. False: of a kernel, rows of its own, which are
-            as short as there are samples.
+            True: share the rows of this training set, as a `part` does. False: a kernel gets new rows,
+            with one element for each sample of these classes.
 
         Returns
         -------
         TrainingSet
         """
         whole = self.samples
-        of_each = [np.flatnonzero(whole.codes == code) for code in codes]
-        indices = np.concatenate(of_each)
+        samples_by_class = [np.flatnonzero(whole.codes == code) for code in codes]
+        indices = np.concatenate(samples_by_class)
         weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
         classes = self.classes[list(codes)]
-        of_part = np.repeat(np.arange(len(codes)), [len(of_class) for of_class in of_each])
+        new_codes = np.repeat(np.arange(len(codes)), list(map(len, samples_by_class)))
         if same_rows:
-            return self.part(indices, weight, classes, of_part)
+            return self.part(indices, weight, classes, new_codes)
         if not self.is_kernel:
-            part = self.part(indices, weight, classes, of_part)
+            part = self.part(indices, weight, classes, new_codes)
             if not part.rows.is_kernel and whole.X is not None:
                 part._gram = WholeGram(whole.X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)
-        kept = whole.kept[indices]
         samples = whole._replace(
-            X=X, codes=of_part, classes=classes, weight=weight, kept=kept, absent=()
+            X=X,
+            codes=new_codes,
+            classes=classes,
+            weight=weight,
+            kept=whole.kept[indices],
+            absent=(),
         )
         part = TrainingSet(samples, self.kernel, self._make_rows)
         self._share_blocks(part, codes)
         return part
 
     def _share_blocks(self, part, codes):
-        """Let a part of some classes, over kernel rows of its own, share kernel values with others."""
+        """Let a part of some classes, with its separate kernel rows, share kernel values with others."""
         samples, blocks = self.samples, part.rows.blocks
         if not ClassBlocks.may_serve(self.kernel, len(samples.codes), blocks.cache_size):
             return
@@ -260,26 +264,26 @@ class TrainingSet:
         blocks.take_from(BlocksOfClasses(self._class_blocks, codes))
 
     def binary(self, code, classes):
-        """The training set of one class against the others, as two classes of these names."""
+        """Return the training set of one class against the others, with two new class names."""
         codes = (self.samples.codes == code).astype(np.intp)
         return self.with_samples(self.samples._replace(codes=codes, classes=classes, absent=()))
 
     def with_samples(self, samples):
-        """The same rows, of samples with other labels or indices: TrainingSet."""
+        """Return a training set of the same rows with other labels or indices (TrainingSet)."""
         other = copy.copy(self)
         other.samples = samples
         return other
 
 
 def binary_problem(X, positive, specification, loss=None):
-    """The binary problem of samples that are validated, all of weight 1: Problem.
+    """Return the binary problem of validated samples, all of weight 1 (Problem).
 
     Parameters
     ----------
     X : ndarray or CSR matrix, shape (m, d)
     positive : ndarray of bool, shape (m,)
     specification, loss
-        As for `TrainingSet.problem`.
+        As in `TrainingSet.problem`.
     """
     codes, classes = positive.astype(np.intp), np.array([False, True])
     samples = Samples(X, codes, classes, 1.0, np.arange(len(codes)), *X.shape)
@@ -287,34 +291,34 @@ def binary_problem(X, positive, specification, loss=None):
 
 
 class SharedRows:
-    """Rows that all threads read."""
+    """Rows shared by all threads."""
 
     def __init__(self, rows):
         self._shared = rows
 
     def get(self):
-        """The rows: Rows."""
+        """Return the rows (Rows)."""
         return self._shared
 
 
 class RowsOfThread:
-    """Rows with a cache, one for each thread.
+    """Rows with a cache, separate for each thread.
 
-    joblib's number of threads is not used: in a daemonic process, for one, it is not always right.
+    It does not rely on joblib's number of threads, which may be wrong, as in a daemonic process.
 
     Parameters
     ----------
     first : Rows
-        For the thread that needs them first.
+        Rows for the first thread that needs them.
     make : callable
-        ``make()`` makes others.
+        ``make()`` returns rows for another thread.
     """
 
     def __init__(self, first, make):
         self._unused, self._make, self._threads = [first], make, threading.local()
 
     def get(self):
-        """The rows of this thread: Rows."""
+        """Return the rows of this thread (Rows)."""
         if not hasattr(self._threads, "rows"):
             try:
                 self._threads.rows = self._unused.pop()

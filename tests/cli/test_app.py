@@ -94,7 +94,7 @@ def test_several_classes_have_a_certificate_each(run, tmp_path):
 def test_fields_that_are_skipped_are_noted_once_for_each_file(run, train_file, tmp_path):
     model, path = tmp_path / "m.skops", tmp_path / "ranked.svm"
     path.write_text(train_file.read_text().replace(" ", " qid:3 cost:0.5 ", 20))
-    note = f"note: {path}: cost: and qid: are skipped, as classifiers have no use for them.\n"
+    note = f"note: {path}: cost: and qid: are skipped, because classifiers do not use them.\n"
     trained = run("train", path, model)
     assert (trained.code, trained.err) == (0, note)
     assert run("train", path, model, "-q") == (0, "", "")

@@ -236,7 +236,7 @@ def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
 
     for old, new, problem in (
         (b"ab", b"\xff\xff", "row group 0, column 'name' is damaged"),
-        (b"PAR1", b"PAR2", "is no Parquet file"),
+        (b"PAR1", b"PAR2", "is not a Parquet file"),
     ):
         path.write_bytes(whole.replace(old, new))
         check(problem)
@@ -253,4 +253,4 @@ def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
     ):
         damaged = metadata.replace(old, new)
         parquet.write_table(table.replace_schema_metadata({b"pandas": damaged}), path)
-        check("its metadata of pandas is damaged")
+        check("its pandas metadata is damaged")

@@ -69,7 +69,7 @@ def test_labels_are_read_as_those_of_the_model(tmp_path, classes, written, expec
 
 @pytest.mark.parametrize(
     ("classes", "problem"),
-    [([0, 1], "must be a number, as the model's"), ([False, True], "must be true or false, as")],
+    [([0, 1], "must be a number, as in the model"), ([False, True], "must be true or false, as")],
 )
 def test_labels_of_another_kind_than_those_of_the_model_have_their_place(tmp_path, classes, problem):
     path = tmp_path / "t.csv"
@@ -124,16 +124,16 @@ def test_labels_may_be_text(tmp_path):
             5,
             "the label 'label' must not be missing. Got an empty field",
         ),
-        (HEADER + "1,a,1\n\n2,b,0,7\n", 4, 7, "a row must have 3 fields, as the header. Got 4"),
-        (HEADER + "1,a,1\n2,b\n", 3, 4, "a row must have 3 fields, as the header. Got 2"),
+        (HEADER + "1,a,1\n\n2,b,0,7\n", 4, 7, "a row must have 3 fields, like the header. Got 4"),
+        (HEADER + "1,a,1\n2,b\n", 3, 4, "a row must have 3 fields, like the header. Got 2"),
         (HEADER + '1,"a\nb",1\nbig,b,0\n', 4, 1, "Got 'big'"),
         (b"size,colour,label\n1,\xff,1\n", 2, 3, "must be text in UTF-8. Got the byte 0xff"),
         (b"size,colour,label\n1,a\0,1\n", 2, 4, "must be text in UTF-8. Got the byte 0x00"),
-        ("size,label,size\n1,1,1\n", 1, 12, "a name of its own. Got 'size' for columns 1 and 3"),
+        ("size,label,size\n1,1,1\n", 1, 12, "a different name. Got 'size' for columns 1 and 3"),
         ('\ufeff"a\nb",label,"a\nb"\n1,1,1\n', 2, 10, "Got 'a\\nb' for columns 1 and 3"),
         (HEADER + "1,a,0.5\n2,b,1.7\n", 2, 5, "it may not have a fraction. Got '0.5'"),
         (HEADER + "1,a,1\n2,b,1.7\n", 3, 5, "it may not have a fraction. Got '1.7'"),
-        (HEADER + '1,"a' + "\n2,b,1" * 30000, 2, 1, "is no row of CSV: field larger than"),
+        (HEADER + '1,"a' + "\n2,b,1" * 30000, 2, 1, "is not a valid row of CSV: field larger than"),
     ],
 )
 def test_what_is_malformed_has_its_place(tmp_path, text, line, column, problem):
@@ -173,7 +173,7 @@ def test_any_table_is_samples_or_an_error_that_names_it(rows):
 def test_an_empty_table_is_an_error(tmp_path):
     with pytest.raises(CommandError, match="at least one sample"):
         read(tmp_path, HEADER)
-    with pytest.raises(CommandError, match="no CSV file"):
+    with pytest.raises(CommandError, match="not a valid CSV file"):
         read(tmp_path, "")
 
 
@@ -181,5 +181,5 @@ def test_what_is_no_parquet_is_an_error(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     path.write_bytes(b"something else")
-    with pytest.raises(CommandError, match="is no Parquet file"):
+    with pytest.raises(CommandError, match="is not a Parquet file"):
         read_samples(Source(str(path), target="label"))

@@ -215,7 +215,7 @@ def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certifi
         assert f"{number:.6g}" in message
     assert f"{certificate.fraction:.4g}" in message
     assert f"{certificate.gap:.3g}" in message
-    assert "finite C allows for that" in message
+    assert "finite C, which allows for that" in message
     assert ("or proves that no hyperplane does" in message) == (name != "auto")
     assert_true(problem, classifier)
 
@@ -240,7 +240,7 @@ def test_inseparable_data_end_likewise_if_the_loss_is_called_hinge():
     X, y = crossed()
     classifier, message = caught_fit(Problem(X, y, C=math.inf, loss="hinge"), "mpu", max_iter=7)
     assert f"{classifier.certificates_[0].upper_bound:.6g}" in message
-    assert "finite C allows for that" in message
+    assert "finite C, which allows for that" in message
 
 
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])

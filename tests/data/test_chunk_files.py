@@ -121,7 +121,7 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
         Chunks.from_parquet(parquet, "label", columns=["age", "x"])
     with pytest.raises(ValueError, match="there is no column 'class'"):
         Chunks.from_parquet(parquet, "class")
-    with pytest.raises(ValueError, match="X must have a column, and neither the target 'label'"):
+    with pytest.raises(ValueError, match="X must have at least one column; the target 'label'"):
         Chunks.from_parquet(parquet, "label", columns=["label"])
     for paths in (str(tmp_path / "none*.csv"), [str(tmp_path / "none.csv")], []):
         with pytest.raises(ValueError, match="paths of Chunks.from_csv must be files"):
@@ -154,15 +154,15 @@ def test_categories_that_are_not_declared(table, parquet):
 @pytest.mark.parametrize(
     ("text", "params", "error"),
     [
-        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "csv:3:5: a row must have 2 fields, as the header. Got 3"),
-        (b"a,y\n9,1,0\n9,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
-        (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, as the header. Got 3"),
-        (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, as the header. Got 2"),
-        (b"a,a,y\n1,2,0\n", {}, "every column must have a name of its own"),
-        (b"", {}, "must be CSV in UTF-8 that begins with a header"),
-        (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 that begins with a header"),
+        (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "csv:3:5: a row must have 2 fields, like the header. Got 3"),
+        (b"a,y\n9,1,0\n9,2,1\n", {}, "csv:2:5: a row must have 2 fields, like the header. Got 3"),
+        (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, like the header. Got 3"),
+        (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, like the header. Got 2"),
+        (b"a,a,y\n1,2,0\n", {}, "every column must have a different name"),
+        (b"", {}, "must be CSV in UTF-8 and start with a header"),
+        (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 and start with a header"),
         (b"a,y\n1,\xe9\n", {}, "csv:2:3: must be text in UTF-8. Got the byte 0xe9"),
-        (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be columns of their own"),
+        (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be separate columns"),
         (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
         (b"a,c,y\n1,u,0\n", {"columns": ["a"], "categories": {"c": ["u"]}}, "must be columns of X"),
         (b"c,y\nu,0\n", {"categories": {"c": ["u", "u"]}}, "values of 'c' must be distinct"),
@@ -171,11 +171,11 @@ def test_categories_that_are_not_declared(table, parquet):
         (b"c,y\nu,0\n", {"categories": {"c": 3}}, "the categories of 'c' must be a list. Got 3"),
         (b"c,y\nu,0\n", {"columns": 3}, "columns must be None or a list of names. Got 3"),
         (b"c,y\n1,0\n", {"categories": {"c": ["1", 1.0]}}, "values of 'c' must be distinct"),
-        (b"c,c=u,y\nu,1,0\n", {"categories": {"c": ["u"]}}, "a name of its own, .* Got 'c=u' twice"),
+        (b"c,c=u,y\nu,1,0\n", {"categories": {"c": ["u"]}}, "a different name.* Got 'c=u' twice"),
         (
             b"a,a=b,y\nu,1,0\n",
             {"categories": {"a": ["b=c"], "a=b": ["c"]}},
-            "a name of its own, .* Got 'a=b=c' twice",
+            "a different name.* Got 'a=b=c' twice",
         ),
         (b'c,d,y\n"p\nq",u,0\np,v,1\n', {"categories": {"c": ["p"], "d": ["u"]}}, "csv:2:1: 'c' must"),
         (b"c,a,y\np,1,0\np\n", {"categories": {"c": ["p"]}}, "csv:3:2: a row must have 3 fields"),
@@ -209,7 +209,7 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
         Chunks.from_parquet([*paths, tmp_path / "3"], "y")
     assert len(Chunks.from_parquet([*paths, tmp_path / "3"], "y", columns=["a", "b"])) == 3
     (tmp_path / "4").write_text("x")
-    with pytest.raises(ValueError, match="4: is no Parquet file"):
+    with pytest.raises(ValueError, match="4: is not a Parquet file"):
         Chunks.from_parquet([*paths, tmp_path / "4"], "y")
 
 
@@ -316,7 +316,7 @@ def test_a_scaler_is_fitted_and_applied_chunk_by_chunk(table, parquet, scaler):
 
 def test_chunks_are_no_array():
     chunks = Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2)
-    with pytest.raises(TypeError, match=r"partial_fit, chunk by chunk, and give chunks\.map"):
+    with pytest.raises(TypeError, match=r"partial_fit, chunk by chunk, and pass chunks\.map"):
         StandardScaler().fit(chunks)
 
 

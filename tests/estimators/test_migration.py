@@ -47,7 +47,7 @@ def test_other_parameters_are_refused_as_before_and_copies_are_made():
 
 
 def test_no_limit_of_svc_is_refused_with_what_to_give_instead():
-    with pytest.raises(ValueError, match="max_iter of .* Got -1. .* no limit: leave it out"):
+    with pytest.raises(ValueError, match="max_iter of .* Got -1. .* no limit. Omit it"):
         margins.MarginClassifier(max_iter=-1).fit(X, Y)
 
 

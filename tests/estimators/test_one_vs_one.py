@@ -288,7 +288,9 @@ def test_a_warm_start_begins_from_the_dual_variables_of_pairs(params):
     first = fit.n_accesses_
     fit.fit(X, y)
     assert fit.converged_ and fit.n_accesses_ < first
-    with pytest.raises(ValueError, match="multi_class of .* must be that of the last fit.*Got 'ovr'"):
+    with pytest.raises(
+        ValueError, match="multi_class of .* must be the same as in the last fit.*Got 'ovr'"
+    ):
         fit.set_params(multi_class="ovr").fit(X, y)
     fit.set_params(multi_class="ovr", warm_start=False).fit(X, y)
     assert not hasattr(fit, "pairs_")

@@ -53,7 +53,7 @@ def test_what_cannot_be_answered_is_an_error():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"^y of separability must have two classes\. Got 3\."):
         margins.separability(X, y)
-    with pytest.raises(ValueError, match=r"^C of separability cannot be given"):
+    with pytest.raises(ValueError, match=r"^C of separability cannot be set"):
         margins.separability(X, y == 0, C=1.0)
     with pytest.raises(ValueError, match=r"^X of separability must be in memory"):
         margins.separability(Chunks([(X, y == 0)]), None)

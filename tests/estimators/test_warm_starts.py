@@ -74,7 +74,7 @@ def test_certificates_of_a_warm_fit_are_true(name):
         warm.fit(Z, z)
     except ValueError as error:
         method = f"{name} ({type(warm).__name__}.fit)"
-        sentence = f"X and y of {method} must be those of the last fit, with warm_start"
+        sentence = f"X and y of {method} must be the same as in the last fit if warm_start"
         assert sentence in str(error)
         Z, z = X, y
         warm.fit(Z, z)
@@ -127,7 +127,7 @@ def test_a_warm_fit_that_needs_dual_variables_is_rejected_after_one_that_kept_no
     if warm.specification(np.ones(1)).keep_dual:
         assert np.isfinite(warm.set_params(C=1.0).fit(X, y).dual_coef_).all()
         return
-    with pytest.raises(ValueError, match="must have kept dual variables, with warm_start=True"):
+    with pytest.raises(ValueError, match="must have kept dual variables if warm_start=True"):
         warm.set_params(C=1.0).fit(X, y)
     assert_array_equal(warm.predict(X), predictions)
     warm.set_params(C=np.inf).fit(X, y)

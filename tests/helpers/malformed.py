@@ -51,7 +51,7 @@ COMPRESSED = {
     ),
     "indptr beyond the data": (
         _writing("indptr", -1, 10**6),
-        r"at least 1000000 elements in indices, where indptr ends. Got \d+: {major} \d+ is not complete",
+        r"at least 1000000 elements in indices, the end of indptr. Got \d+: {major} \d+ is not complete",
     ),
     "indptr beyond the data and back": (
         _writing("indptr", 2, 10**6),
@@ -66,10 +66,10 @@ COMPRESSED = {
         _writing("indptr", 2, lambda X, array: np.iinfo(array.dtype).min),
         "indptr that does not decrease",
     ),
-    "negative first indptr": (_writing("indptr", 0, -1), "indptr that begins with 0. Got -1"),
-    "positive first indptr": (_writing("indptr", 0, 1), "indptr that begins with 0. Got 1"),
-    "data short": (_shortened("data", 9), "elements in data, where indptr ends. Got"),
-    "indices short": (_shortened("indices", 9), "elements in indices, where indptr ends. Got"),
+    "negative first indptr": (_writing("indptr", 0, -1), "indptr that starts with 0. Got -1"),
+    "positive first indptr": (_writing("indptr", 0, 1), "indptr that starts with 0. Got 1"),
+    "data short": (_shortened("data", 9), "elements in data, the end of indptr. Got"),
+    "indices short": (_shortened("indices", 9), "elements in indices, the end of indptr. Got"),
     "indptr short": (_shortened("indptr", 1), r"must have an indptr of \d+ numbers. Got"),
     "indptr long": (_lengthened, r"must have an indptr of \d+ numbers. Got"),
     "no indptr": (lambda X: setattr(X, "indptr", X.indptr[:0]), r"indptr of \d+ numbers. Got 0"),
@@ -221,16 +221,16 @@ OTHERS = {
     ),
     "BSR, data short": (
         lambda X: _bsr(X, data=lambda array: array[:-2]),
-        "elements in data, where indptr",
+        "elements in data, the end of indptr",
     ),
     "BSR, other blocks": (
         lambda X: _bsr(X, data=lambda array: np.ones((len(array), 5, 1))),
-        r"blocks whose shape divides its own. Got blocks of \(5, 1\)",
+        r"blocks that divide its shape evenly. Got blocks of \(5, 1\)",
     ),
     "LIL, column beyond": (_lil_column, "must hold columns in .* Got column 1000000 in row 5"),
     "LIL, columns short": (_lil_short, "as many columns as numbers in every row. Got .* in row 5"),
     "DOK, column beyond": (_dok, r"elements within its shape. Got element \(3, 1000000\)"),
-    "DIA, offsets short": (_dia(lambda offsets: offsets[:-1]), "offsets, one a row of data"),
+    "DIA, offsets short": (_dia(lambda offsets: offsets[:-1]), "offsets, one for each row of data"),
     "DIA, offset far": (
         _dia(lambda offsets: offsets.astype(np.int64) - 2**31),
         r"offsets in .* Got -21474",

@@ -35,7 +35,7 @@ def test_nothing_is_proven_of_two_samples_with_a_negative_minor(loss, C):
     assert certificate.dual == 0 and certificate.gap == np.inf and certificate.fraction == 0
     assert len(messages) == 1 and messages[0].endswith(
         "The kernel is not positive semidefinite: |K(x, z)| of samples 0 and 1 exceeds the root of "
-        "K(x, x) K(z, z). Then the objective has no lower bound, and nothing can be proven."
+        "K(x, x) K(z, z). The objective then has no lower bound, and nothing can be proven."
     )
 
 

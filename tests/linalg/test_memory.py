@@ -37,7 +37,7 @@ def test_a_model_that_does_not_fit_is_refused_before_training(call, monkeypatch,
     monkeypatch.setattr(memory, "available_bytes", lambda: 40_000_000)
     monkeypatch.setattr("margins.solvers.driver.Run.train", None)
     with pytest.raises(
-        MemoryError, match=r"3 x 1000000 weights are 0\.0 GB.*Got 0\.0 GB of free memory"
+        MemoryError, match=r"3 x 1000000 weights take 0\.0 GB.*Got 0\.0 GB of free memory"
     ):
         call(X, y)
 
@@ -60,7 +60,7 @@ def test_what_fits_or_is_not_known_is_trained(monkeypatch, nothing_negligible):
 def test_1000_classes_of_a_million_features_state_their_size(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 10 * 10**9)
     with pytest.raises(
-        MemoryError, match=r"fit\).* 1000 x 1000000 weights are 8\.0 GB.*at least 2 times.*Got 10\.0 GB"
+        MemoryError, match=r"fit\).* 1000 x 1000000 weights take 8\.0 GB.*at least 2 times.*Got 10\.0 GB"
     ):
         margins.MarginClassifier().fit(*wide(n_classes=1000))
 

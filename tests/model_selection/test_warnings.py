@@ -65,7 +65,7 @@ def test_a_fit_of_several_classes_warns_once():
 def test_a_path_warns_once_of_the_worst():
     (message,) = warnings_of(margins.svm_path, X, Y, [1.0, 1000.0], **SHORT)
     assert message.startswith(
-        "svm_path did not converge for 2 of 2 values of C. The largest gap is that"
+        "svm_path did not converge for 2 of 2 values of C. The largest gap is at C="
     )
 
 

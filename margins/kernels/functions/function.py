@@ -1,4 +1,4 @@
-"""Any kernel, by a function of two matrices."""
+"""A kernel defined by a function of two matrices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from sklearn.utils import gen_batches
 from margins.kernels._row_cache import FunctionRows
 from margins.kernels.kernel import Kernel, checked_values
 
-# The diagonal is read off square blocks of so many samples: their other elements are computed in vain.
+# Side of the square blocks whose diagonals are used; small, since their other elements are wasted.
 DIAGONAL_BLOCK = 64
 
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """A kernel by a callable; what ``kernel=callable`` of an estimator becomes.
+    """Kernel defined by a callable, as with ``kernel=callable`` of an estimator.
 
     Parameters
     ----------
     function : callable
         ``function(X, Z)`` takes two matrices, shapes (i, d) and (j, d), ndarray or CSR, and returns
-        their kernel matrix, array or sparse matrix of shape (i, j).
+        their kernel matrix, an array or sparse matrix of shape (i, j).
 
     See Also
     --------

@@ -9,7 +9,7 @@ from margins.kernels.kernel import Kernel
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """The linear kernel, K(x, z) = x.z. Estimators train over the rows of X itself.
+    """Linear kernel, K(x, z) = x.z; estimators then train on the rows of X itself.
 
     See Also
     --------

@@ -8,7 +8,7 @@ from margins.kernels.gamma import KernelOfGamma, coef0_parameter, gamma_paramete
 from margins.parameters import Interval, parameter
 
 cdef enum:
-    CHUNK = 512   # values whose powers are computed at a time
+    CHUNK = 512   # values whose powers are computed at once
 
 
 cdef class PolynomialTransform(Transform):
@@ -43,7 +43,7 @@ cdef class PolynomialTransform(Transform):
 
 @dataclass(frozen=True)
 class Polynomial(KernelOfGamma):
-    """The polynomial kernel, K(x, z) = (gamma x.z + coef0)**degree.
+    """Polynomial kernel, K(x, z) = (gamma x.z + coef0)**degree.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A kernel matrix that is computed already."""
+"""A precomputed kernel matrix."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from margins.kernels.semidefinite import check_symmetry
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """X is the kernel matrix: K(x, training sample), square for training.
+    """Precomputed kernel: X is the matrix of K(x, training sample), square for training.
 
     See Also
     --------
@@ -33,8 +33,8 @@ class Precomputed(Kernel):
 
     def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
         raise ValueError(
-            "Kernel 'precomputed' has no formula: its values are those of the matrix X. "
-            f"Got matrices of shapes {X.shape} and {Z.shape} to compute values of."
+            "Kernel 'precomputed' has no formula: its values are the elements of the matrix X. "
+            f"Got matrices of shapes {X.shape} and {Z.shape} for which to compute values."
         )
 
     def training_block(self, X, indices, sqnorms=None):

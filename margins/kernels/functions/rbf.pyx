@@ -32,7 +32,7 @@ cdef class RadialTransform(Transform):
 
 @dataclass(frozen=True)
 class RBF(KernelOfGamma):
-    """The radial basis function kernel, K(x, z) = exp(-gamma |x - z|**2).
+    """Radial basis function kernel, K(x, z) = exp(-gamma |x - z|**2).
 
     Parameters
     ----------

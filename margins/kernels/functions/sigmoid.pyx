@@ -25,9 +25,9 @@ cdef class SigmoidTransform(Transform):
 
 @dataclass(frozen=True)
 class Sigmoid(KernelOfGamma):
-    """The sigmoid kernel, K(x, z) = tanh(gamma x.z + coef0).
+    """Sigmoid kernel, K(x, z) = tanh(gamma x.z + coef0).
 
-    On most data it is not positive semidefinite. Its fits then end without a proof.
+    On most data it is not positive semidefinite, and its fits then end without a proof.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Sigmoid(KernelOfGamma):
     Raises
     ------
     ValueError
-        If a parameter is not allowed, or, in training, if K(x, x) of a sample is negative.
+        If a parameter is not allowed or, in training, if K(x, x) of a sample is negative.
 
     See Also
     --------
