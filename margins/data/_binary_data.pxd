@@ -6,7 +6,7 @@ from margins._sparse cimport Rows
 
 cdef class BinaryData:
     cdef readonly Rows rows
-    cdef readonly double sqrho
+    cdef readonly double sq_intercept_scaling
     cdef readonly bint has_free_intercept
     cdef const signed char[::1] labels
     cdef const double[::1] sqnorms          # |x_k|^2 + rho^2, without D_k

@@ -27,7 +27,7 @@ cdef class BinaryData:
         -1 or +1.
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2 + rho^2.
-    sqrho : float
+    sq_intercept_scaling : float
         rho^2, the square of the augmentation: the bias is rho^2 sum_k alpha_k l_k. 0: no bias.
     diag : ndarray of float64, shape (m,)
         D_k, the diagonal of the slack terms; 0 for a hard margin. May be a broadcast scalar.
@@ -42,14 +42,14 @@ cdef class BinaryData:
     """
 
     def __init__(
-        self, Rows rows not None, labels: NDArray[np.int8], sqnorms: NDArray[np.float64], double sqrho,
+        self, Rows rows not None, labels: NDArray[np.int8], sqnorms: NDArray[np.float64], double sq_intercept_scaling,
         diag: NDArray[np.float64], upper: NDArray[np.float64], offset: NDArray[np.float64] | None = None,
         bint has_free_intercept=False, weight: NDArray[np.float64] | None = None,
     ):
         self.rows = rows
         self.labels = labels
         self.sqnorms = sqnorms
-        self.sqrho = sqrho
+        self.sq_intercept_scaling = sq_intercept_scaling
         self.diag = diag
         self.upper = upper
         self.offset = offset
@@ -63,8 +63,8 @@ cdef class BinaryData:
         """Return the same samples with new upper bounds of the dual variables, offset or diagonal."""
         cdef BinaryData result = BinaryData.__new__(BinaryData)
         result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
-        result.sqrho, result.diag, result.upper, result.offset = (
-            self.sqrho, self.diag, self.upper, self.offset
+        result.sq_intercept_scaling, result.diag, result.upper, result.offset = (
+            self.sq_intercept_scaling, self.diag, self.upper, self.offset
         )
         result.has_free_intercept, result.weight = self.has_free_intercept, self.weight
         if upper is not None:

@@ -9,7 +9,7 @@ from margins.data._binary_data cimport BinaryData
 
 cdef inline double bias_of(BinaryData data, const double[::1] vector) noexcept nogil:
     """What the intercept adds to every product with a vector."""
-    return sqrt(data.sqrho) * vector[data.rows.n_features] if data.sqrho > 0 else 0
+    return sqrt(data.sq_intercept_scaling) * vector[data.rows.n_features] if data.sq_intercept_scaling > 0 else 0
 
 
 cdef inline double product_of(BinaryData data, Py_ssize_t k, const double* v, double bias) noexcept nogil:

@@ -71,7 +71,7 @@ def combination(BinaryData data not None, samples not None, dual not None):
     dual : ndarray of float64
         The coefficients alpha_k of these samples.
     """
-    result = np.empty(data.rows.n_features + (data.sqrho > 0))
+    result = np.empty(data.rows.n_features + (data.sq_intercept_scaling > 0))
     set_combination(data, samples, dual, result)
     return result
 
@@ -104,8 +104,8 @@ cpdef _set_combination(BinaryData data, const int32_t[::1] samples, const double
         out[:] = 0
         for i in range(samples.shape[0]):
             label_sum += add_sample(data, samples[i], dual[i], &out[0])
-        if data.sqrho > 0:
-            out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
+        if data.sq_intercept_scaling > 0:
+            out[data.rows.n_features] += sqrt(data.sq_intercept_scaling) * label_sum
 
 
 def mean_of(data, step=1):

@@ -71,14 +71,14 @@ def _contiguous(array):
     return array if flags.c_contiguous and flags.aligned else np.require(array, requirements="CA")
 
 
-def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
+def augmented_sqnorms(sqnorms, sq_intercept_scaling, hard_margin, zero_rows=False):
     """Return |x_k|^2 + rho^2 for every row, given |x_k|^2 (ndarray of float64, shape (m,)).
 
     Parameters
     ----------
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
-    sqrho : float
+    sq_intercept_scaling : float
     hard_margin : bool
         True: there are no slack terms.
     zero_rows : bool
@@ -95,7 +95,7 @@ def augmented_sqnorms(sqnorms, sqrho, hard_margin, zero_rows=False):
     largest = check_lengths(sqnorms)
     if hard_margin and 0 < largest < SMALLEST_SQNORM:
         raise too_small(largest)
-    sqnorms = sqnorms + sqrho
+    sqnorms = sqnorms + sq_intercept_scaling
     if hard_margin and not zero_rows and not sqnorms.min() >= SMALLEST_SQNORM:
         shortest = np.argmin(sqnorms)
         raise ValueError(
@@ -131,7 +131,9 @@ def check_lengths(sqnorms):
     return largest
 
 
-def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_intercept=False, weight=None):
+def make_binary_data(
+    rows, sqnorms, positive, sq_intercept_scaling, diag, upper, has_free_intercept=False, weight=None
+):
     """Return the samples of one binary problem (BinaryData).
 
     Parameters
@@ -140,7 +142,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
     sqnorms : ndarray of float64, shape (m,)
         From `augmented_sqnorms`.
     positive : ndarray of bool, shape (m,)
-    sqrho : float
+    sq_intercept_scaling : float
         Square of the constant feature; 0: no intercept.
     diag : float or ndarray of float64, shape (m,)
         D_k.
@@ -157,7 +159,7 @@ def make_binary_data(rows, sqnorms, positive, sqrho, diag, upper, has_free_inter
         rows,
         labels,
         sqnorms,
-        sqrho,
+        sq_intercept_scaling,
         of_each(diag, m),
         of_each(upper, m),
         has_free_intercept=has_free_intercept,

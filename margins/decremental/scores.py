@@ -72,7 +72,11 @@ class LeavingOut:
         m, specification = X.shape[0], self.specification()
         is_linear = training_set.kernel == LINEAR
         if is_linear and X.shape[1] < m:
-            rho = 0.0 if specification.has_free_intercept else math.sqrt(specification.sqrho)
+            rho = (
+                0.0
+                if specification.has_free_intercept
+                else math.sqrt(specification.sq_intercept_scaling)
+            )
             X = X.astype(np.float64, copy=False)
             if sparse.issparse(X) and X.nnz >= MIN_DENSITY * m * X.shape[1]:
                 X = X.toarray()
@@ -96,7 +100,7 @@ class LeavingOut:
                 )
             matrix = np.array(training_set.kernel.training_block(X, np.arange(m)), dtype=np.float64)
         if not specification.has_free_intercept:
-            matrix += specification.sqrho
+            matrix += specification.sq_intercept_scaling
         return Gram(matrix)
 
     def specification(self, C=None):

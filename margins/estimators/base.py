@@ -299,14 +299,14 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         -------
         margins.training.specification.Specification
         """
-        sqrho = 0.0
+        sq_intercept_scaling = 0.0
         if self.fit_intercept and self.intercept_scaling is not None:
-            sqrho = float(self.intercept_scaling) ** 2
+            sq_intercept_scaling = float(self.intercept_scaling) ** 2
         return Specification(
             name=Caller(self),
             C=float(self.C),
             loss=self.loss,
-            sqrho=sqrho,
+            sq_intercept_scaling=sq_intercept_scaling,
             max_iter=self.max_iter,
             max_time=self.max_time,
             keep_dual=not math.isinf(self.C),

@@ -47,7 +47,7 @@ class BudgetStream(Stream):
         """The samples in the cache, from the oldest on (ndarray of int64, shape (n_members,))."""
         return self.indices
 
-    def process_rows(self, X, signs, diag, weight, indices, sqrho, segments):
+    def process_rows(self, X, signs, diag, weight, indices, sq_intercept_scaling, segments):
         """Process the samples of a chunk, in order, and keep the samples that are then in the cache.
 
         Parameters
@@ -55,7 +55,7 @@ class BudgetStream(Stream):
         X : ndarray or CSR matrix, shape (m, n_features)
         signs, diag, weight, indices : ndarray, shape (m,)
             The same attributes, for the samples of the chunk.
-        sqrho : float
+        sq_intercept_scaling : float
         segments : list of (Rules, ndarray of int32)
             As in `Stream.process`.
         """
@@ -67,8 +67,10 @@ class BudgetStream(Stream):
             weight = np.concatenate([self.weight, weight])
             indices = np.concatenate([self.indices, indices])
         rows = rows_of(X)
-        sqnorms = rows.sqnorms() + sqrho
-        data = make_binary_data(rows, sqnorms, signs > 0, sqrho, diag, math.inf, weight=weight)
+        sqnorms = rows.sqnorms() + sq_intercept_scaling
+        data = make_binary_data(
+            rows, sqnorms, signs > 0, sq_intercept_scaling, diag, math.inf, weight=weight
+        )
         self.weights = self.weights.for_new_samples(len(data))
         self.cache.begin_with(data, self.weights, n_cached)
         if self.members_of_fit is not None:
@@ -181,7 +183,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             data.diagonal,
             data.weights,
             samples.kept,
-            data.sqrho,
+            data.sq_intercept_scaling,
             segments,
         )
 

@@ -75,7 +75,7 @@ class State:
 
     def begin(self, data):
         """Compute the values that depend on the samples, before processing them."""
-        self.rho = math.sqrt(data.sqrho)
+        self.rho = math.sqrt(data.sq_intercept_scaling)
 
     @property
     def weights(self):

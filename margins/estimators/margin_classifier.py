@@ -120,8 +120,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     def check_parameters(self) -> None:
         if self.max_iter == -1:
             raise ValueError(
-                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1, which in "
-                "SVC means no limit. Omit it, or set a large number: a fit ends when eps is proven."
+                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1. In SVC "
+                "this means no limit. Omit it, or set a large number: a fit ends when eps is proven."
             )
         super().check_parameters()
         if not self.penalize_intercept and self.intercept_scaling != 1:
@@ -144,11 +144,13 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         specification = specification._replace(eps=self.eps, keep_dual=True)
         if self.penalize_intercept or not self.fit_intercept:
             return specification
-        sqrho = 0.0
+        sq_intercept_scaling = 0.0
         if self._is_linear:
             # The solution does not depend on it: it scales how far an update moves the intercept.
-            sqrho = 1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
-        return specification._replace(has_free_intercept=True, sqrho=sqrho)
+            sq_intercept_scaling = (
+                1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
+            )
+        return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
 
     def phases(self, run):
         """See `BaseMarginClassifier.phases`."""

@@ -176,7 +176,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         is_bounded = self.alpha_bound < math.inf
         specification = super().specification(sqnorms, continues)
         return specification._replace(
-            sqrho=units["sqrho_"],
+            sq_intercept_scaling=units["sqrho_"],
             allows_zero_rows=True,  # no separating hyperplane is required
             offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
             max_dual=float(self.alpha_bound),
@@ -289,7 +289,9 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         # In a precomputed X, both rows and columns have been selected.
         support = np.searchsorted(samples.kept, model.support)
         lists = model.arguments(
-            fit.training_set.scheme.positive, fit.specification.theta, fit.specification.sqrho
+            fit.training_set.scheme.positive,
+            fit.specification.theta,
+            fit.specification.sq_intercept_scaling,
         )
         for index, run in enumerate(fit.runs):
             held_out = run.orders.held_out

@@ -196,7 +196,7 @@ class VotedModel:
         samples = self.support_vectors, self.support, self._codes.values, self._weights.values
         return *samples, self.mistakes, self.votes
 
-    def arguments(self, codes, theta, sqrho):
+    def arguments(self, codes, theta, sq_intercept_scaling):
         """Return the arguments of `count_votes` after `products`, for each problem (list of tuple).
 
         Parameters
@@ -205,7 +205,7 @@ class VotedModel:
             The positive class of each binary problem.
         theta : float
             Threshold before the first update, in units of updates.
-        sqrho : float
+        sq_intercept_scaling : float
             Distance by which an update moves the threshold.
         """
         lists = []
@@ -215,7 +215,7 @@ class VotedModel:
             lists.append((rows, np.append(past.values[: len(rows)], current)))
         weights = self._weights.values  # read before the classes: another thread may extend both
         return [
-            (mistakes, self.labels(code)[: len(weights)] * weights, votes, theta, sqrho)
+            (mistakes, self.labels(code)[: len(weights)] * weights, votes, theta, sq_intercept_scaling)
             for code, (mistakes, votes) in zip(codes, lists, strict=True)
         ]
 

@@ -69,13 +69,13 @@ cdef extern from *:
     /* Mark the columns that misclassify a sample of class own_code; 0 if none does. Without branches, so
        that compilers vectorise it. */
     #define MARGINS_COLUMNS_COMPARE(name)                                                           \
-        static int64_t name(const double* dots, const double* label_sum, const double* sqrho,       \
+        static int64_t name(const double* dots, const double* label_sum, const double* sq_intercept_scaling,       \
                             const double* code, const double* negative, const double* positive,     \
                             double own_code, ptrdiff_t n_columns, int64_t* wrong)                   \
         {                                                                                           \
             int64_t any_wrong = 0;                                                                  \
             for (ptrdiff_t i = 0; i < n_columns; i++) {                                             \
-                const double score = dots[i] + sqrho[i] * label_sum[i];                             \
+                const double score = dots[i] + sq_intercept_scaling[i] * label_sum[i];                             \
                 const double signed_score = code[i] == own_code ? score : -score;                   \
                 const double threshold = code[i] == own_code ? positive[i] : negative[i];           \
                 wrong[i] = signed_score <= threshold ? 1 : 0;                                       \
@@ -130,13 +130,13 @@ cdef extern from *:
         double* v
     ) noexcept nogil
     int64_t compare "margins_columns_compare"(
-        const double* dots, const double* label_sum, const double* sqrho, const double* code,
+        const double* dots, const double* label_sum, const double* sq_intercept_scaling, const double* code,
         const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong
     ) noexcept nogil
 
 
 cdef inline int64_t compare_with_self_score(
-    const double* dots, const double* label_sum, const double* sqrho, const double* code,
+    const double* dots, const double* label_sum, const double* sq_intercept_scaling, const double* code,
     const double* negative, const double* positive, double own_code, Py_ssize_t n_columns, int64_t* wrong,
     const double* gain, double sqnorm, const int32_t* counts
 ) noexcept nogil:
@@ -145,7 +145,7 @@ cdef inline int64_t compare_with_self_score(
     cdef double score, self_score
     cdef int64_t any_wrong = 0
     for i in range(n_columns):
-        score = dots[i] + sqrho[i] * label_sum[i]
+        score = dots[i] + sq_intercept_scaling[i] * label_sum[i]
         self_score = gain[i] * sqnorm if counts[i] > 0 else 0
         wrong[i] = (score if code[i] == own_code else -score) + self_score <= (
             positive[i] if code[i] == own_code else negative[i]

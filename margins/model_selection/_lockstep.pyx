@@ -149,13 +149,13 @@ cdef class Lockstep(ModelColumns):
             products_with_columns(self.x, &self.offsets[0], self.n_stored, &self.v[0, 0], width, &self.dots[0])
             if self.has_gain:
                 any_wrong = compare_with_self_score(
-                    &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
+                    &self.dots[0], &self.label_sum[0], &self.sq_intercept_scaling[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0], &self.gain[0],
                     self.sqnorms[k], &self.counts[k, 0],
                 )
             else:
                 any_wrong = compare(
-                    &self.dots[0], &self.label_sum[0], &self.sqrho[0], &self.code[0], &self.negative[0],
+                    &self.dots[0], &self.label_sum[0], &self.sq_intercept_scaling[0], &self.code[0], &self.negative[0],
                     &self.positive[0], self.codes[k], width, &self.wrong[0],
                 )
             if self.weight is not None:

@@ -25,7 +25,7 @@ cdef class ModelColumns(SampleLoop):
     cdef bint has_gain
     # By column of the weight matrix. Idle ones are computed with the others; their thresholds are -inf.
     cdef double[:, ::1] v
-    cdef double[::1] label_sum, sqrho, code, negative, positive, gain
+    cdef double[::1] label_sum, sq_intercept_scaling, code, negative, positive, gain
     cdef int32_t[:, ::1] counts          # updates by each sample; None: not needed
     cdef Py_ssize_t[::1] model
     # By model.

@@ -30,7 +30,7 @@ cdef class ModelColumns(SampleLoop):
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
     models : sequence
-        Each with attributes `parameters` (with `code`, its positive class; `sqrho`, rho^2; `negative`
+        Each with attributes `parameters` (with `code`, its positive class; `sq_intercept_scaling`, rho^2; `negative`
         and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
         `child` (index of the model that differs only in having the next larger bound, or -1), `has_parent`
         (True for the child of a model), `data` (the binary problem) and `averagings` (names to Averaging;
@@ -47,7 +47,7 @@ cdef class ModelColumns(SampleLoop):
         self.rows, self.codes, self.sqnorms = rows, codes, sqnorms
         self.weight = (<BinaryData?> models[0].data).weight  # the same for all models
         self.v = np.zeros((d, width))
-        self.label_sum, self.sqrho, self.code, self.gain = np.zeros((4, width))
+        self.label_sum, self.sq_intercept_scaling, self.code, self.gain = np.zeros((4, width))
         self.negative, self.positive = np.full((2, width), -INFINITY)
         self.dots, self.c = np.zeros((2, width))
         self.wrong = np.zeros(width, dtype=np.int64)
@@ -90,7 +90,7 @@ cdef class ModelColumns(SampleLoop):
         PyMem_Free(self.averaging_of)
 
     def _set_parameters(self, Py_ssize_t column, parameters):
-        self.code[column], self.sqrho[column] = parameters.code, parameters.sqrho
+        self.code[column], self.sq_intercept_scaling[column] = parameters.code, parameters.sq_intercept_scaling
         self.negative[column], self.positive[column] = parameters.negative, parameters.positive
         self.gain[column] = parameters.gain
 
@@ -130,8 +130,8 @@ cdef class ModelColumns(SampleLoop):
         if self.counts is not None:
             for j in range(self.counts.shape[0]):
                 self.counts[j, to] = self.counts[j, column]
-        self.label_sum[to], self.sqrho[to], self.gain[to] = (
-            self.label_sum[column], self.sqrho[column], self.gain[column]
+        self.label_sum[to], self.sq_intercept_scaling[to], self.gain[to] = (
+            self.label_sum[column], self.sq_intercept_scaling[column], self.gain[column]
         )
         self.code[to], self.negative[to], self.positive[to] = (
             self.code[column], self.negative[column], self.positive[column]

@@ -168,7 +168,7 @@ class _Parameters(NamedTuple):
     """Parameters of a binary problem, without the bound; equal problems share a model."""
 
     code: int
-    sqrho: float
+    sq_intercept_scaling: float
     theta: float
     negative: float
     positive: float
@@ -235,7 +235,7 @@ class _Candidate:
         self.jobs = [
             _Parameters(
                 code,
-                specification.sqrho,
+                specification.sq_intercept_scaling,
                 specification.theta,
                 condition.negative,
                 condition.positive,
@@ -298,7 +298,7 @@ def _train_batch(batch, seed, shuffle):
                 averaging = candidate.specification.averaging(WeightVector(rows.n_features))
                 if averaging is not None:
                     averagings[candidate.averaging_name] = averaging
-        key = parameters.code, parameters.sqrho
+        key = parameters.code, parameters.sq_intercept_scaling
         if key not in data_of:
             # Without bounds and offsets, because Lockstep applies them.
             plain = candidates[0].specification._replace(offset_ratio=0.0, max_dual=math.inf)

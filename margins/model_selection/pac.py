@@ -148,7 +148,7 @@ def online_to_pac(
         raise ValueError(f"stream of online_to_pac must be iterable. Got {type(stream).__name__}.")
 
     weights, history, n_examples, n_mistakes = None, MistakeHistory(), 0, 0
-    specification = Specification(sqrho=float(fit_intercept)).for_stream()
+    specification = Specification(sq_intercept_scaling=float(fit_intercept)).for_stream()
     for position, element in enumerate(stream):
         X, y = _chunk(element, f"element {position} of stream of online_to_pac", weights)
         if len(y) == 0:

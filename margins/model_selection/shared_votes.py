@@ -43,4 +43,10 @@ def _list_of(run, position_in_support, labels):
     """Return the arguments of `count_votes` after the products."""
     parameters, averaging = run.model.parameters, run.averaging
     mistakes = position_in_support[averaging.mistakes]
-    return mistakes, labels[parameters.code], averaging.votes, parameters.theta, parameters.sqrho
+    return (
+        mistakes,
+        labels[parameters.code],
+        averaging.votes,
+        parameters.theta,
+        parameters.sq_intercept_scaling,
+    )

@@ -54,7 +54,7 @@ class Summary(NamedTuple):
     n_samples: int
     n_features: int
     # max_sqnorm: the largest |x_k|^2 + rho^2
-    sqrho: float
+    sq_intercept_scaling: float
     has_free_intercept: bool
     max_sqnorm: float
     # loss, mean_loss: the loss with the largest penalty of any sample, and with the mean penalty of all
@@ -222,9 +222,9 @@ class PartitionedFit:
         summary = Summary(
             scanned.n_samples,
             scanned.n_features,
-            specification.sqrho,
+            specification.sq_intercept_scaling,
             specification.has_free_intercept,
-            scanned.max_sqnorm + specification.sqrho,
+            scanned.max_sqnorm + specification.sq_intercept_scaling,
             *losses,
         )
         start = start_at_zero(setting.n_weights, losses[0])
@@ -238,7 +238,7 @@ class PartitionedFit:
         """Return the setting of all partitions."""
         settings, scanned, executor = self._settings, self.scanned, self._executor
         specification, by_class = settings.specification, self._by_class
-        n_weights = scanned.n_features + (specification.sqrho > 0)
+        n_weights = scanned.n_features + (specification.sq_intercept_scaling > 0)
         plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
         # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
@@ -253,7 +253,7 @@ class PartitionedFit:
             folds=settings.folds,
             class_weights=self._class_weights,
             loss=specification.loss,
-            sqrho=specification.sqrho,
+            sq_intercept_scaling=specification.sq_intercept_scaling,
             has_free_intercept=specification.has_free_intercept,
             median=median if is_uneven else None,
             is_stored=plan.is_stored,

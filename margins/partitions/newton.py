@@ -94,7 +94,7 @@ class NewtonRun(HasEnding):
 
     @property
     def hypothesis(self):
-        return PrimalPoint(self._w, None, math.sqrt(self.data.sqrho), None)
+        return PrimalPoint(self._w, None, math.sqrt(self.data.sq_intercept_scaling), None)
 
     def count_pass(self):
         """Count a pass over the samples in which this problem took part."""
@@ -287,7 +287,7 @@ class NewtonRun(HasEnding):
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)
         if self.data.has_free_intercept:
-            excess = abs(float(sums.combination[-1])) / math.sqrt(self.data.sqrho)
+            excess = abs(float(sums.combination[-1])) / math.sqrt(self.data.sq_intercept_scaling)
             square = (math.sqrt(max(square, 0.0)) + excess * math.sqrt(self.data.max_sqnorm)) ** 2
             dual_sum -= excess
         if not (dual_sum > 0 and 0 < square < math.inf):

@@ -44,7 +44,7 @@ class Setting(NamedTuple):
     folds: FoldsOfRows | None  # for problems that leave one out
     class_weights: np.ndarray | None  # float64, by class
     loss: Any  # str or subclass of Loss
-    sqrho: float
+    sq_intercept_scaling: float
     has_free_intercept: bool
     median: float | None  # median of U_k |y_k|^2 / C; None: the losses of all samples are smoothed alike
     is_stored: bool  # True: Hessians are stored; False: they are multiplied by vectors
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
 
     @property
     def n_weights(self):
-        return self.n_features + (self.sqrho > 0)
+        return self.n_features + (self.sq_intercept_scaling > 0)
 
 
 class Point(NamedTuple):
@@ -111,7 +111,7 @@ class Partition:
         self.columns = AllColumns()
         self._X = None if X is None else read_matrix(X, f"X of {name}", setting.n_features)
         if sparse.issparse(self._X) and not setting.is_stored:
-            self._X, self.columns = compressed(self._X, setting.sqrho > 0)
+            self._X, self.columns = compressed(self._X, setting.sq_intercept_scaling > 0)
         if stored.labels is None:
             if y is None:
                 raise Missing
@@ -205,9 +205,11 @@ class Side:
         if self._data is None:
             partition, m = self._partition, self._partition.n_samples
             positive = partition.signs(self._problem)
-            sqrho = partition.setting.sqrho
+            sq_intercept_scaling = partition.setting.sq_intercept_scaling
             # The squared norms are 0, because nothing here reads them.
-            self._data = make_binary_data(partition.rows, np.zeros(m), positive, sqrho, 0.0, 0.0)
+            self._data = make_binary_data(
+                partition.rows, np.zeros(m), positive, sq_intercept_scaling, 0.0, 0.0
+            )
         return self._data
 
     @property
@@ -225,7 +227,9 @@ class Side:
             return self.upper
         key = self._problem, "curvature"
         if key not in self._states:
-            sqnorms = augmented_sqnorms(self._partition.rows.sqnorms(), setting.sqrho, False)
+            sqnorms = augmented_sqnorms(
+                self._partition.rows.sqnorms(), setting.sq_intercept_scaling, False
+            )
             median = setting.problems[self._problem].C * setting.median
             self._states[key] = smoothing_curvature(self.upper, sqnorms, median)
         return self._states[key]
@@ -324,7 +328,7 @@ class Side:
         positive = self._partition.signs(self._problem)[chosen]
         if len(chosen) == 0:
             return KeptRows(None, None, ())
-        rows, sqrho = rows_of(X[chosen]), self._partition.setting.sqrho
-        data = make_binary_data(rows, np.zeros(len(chosen)), positive, sqrho, 0.0, 0.0)
+        rows, sq_intercept_scaling = rows_of(X[chosen]), self._partition.setting.sq_intercept_scaling
+        data = make_binary_data(rows, np.zeros(len(chosen)), positive, sq_intercept_scaling, 0.0, 0.0)
         curvatures = tuple(self.curvature[chosen] * free[chosen] for free in frees)
         return KeptRows(data, self._partition.columns, curvatures)

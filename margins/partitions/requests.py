@@ -104,7 +104,7 @@ class Evaluate(NamedTuple):
         if setting.is_stored:
             hessian = DenseHessian(side.data, side.curvature, setting.in_blocks, is_double=True)
             return hessian.change(free_at_base, free)
-        diagonal = _diagonal(partition.X, side.curvature * free, setting.sqrho)
+        diagonal = _diagonal(partition.X, side.curvature * free, setting.sq_intercept_scaling)
         return partition.columns.scattered(diagonal)
 
 
@@ -186,7 +186,7 @@ class Accurate(NamedTuple):
     def answer(self, partition):
         side, d = partition.side(self.problem), partition.rows.n_features
         w = partition.columns.gathered(self.w)
-        bias = math.sqrt(partition.setting.sqrho) * w[d] if len(w) > d else 0.0
+        bias = math.sqrt(partition.setting.sq_intercept_scaling) * w[d] if len(w) > d else 0.0
         high, low = scores(partition.rows, w[:d], bias)
         signs = side.data.signs
         return (side.loss.value_of_slacks((1 - signs * high) - signs * low),)
@@ -219,7 +219,7 @@ class Confusion(NamedTuple):
         return counts.reshape(n_classes, n_classes)
 
 
-def _diagonal(X, curvature, sqrho):
+def _diagonal(X, curvature, sq_intercept_scaling):
     """Return the diagonal of the sum of s_k y_k y_k^T, as an ndarray of float64 of shape (n,)."""
     if sparse.issparse(X):
         curvature_of_stored = np.repeat(curvature, np.diff(X.indptr))
@@ -228,7 +228,11 @@ def _diagonal(X, curvature, sqrho):
         diagonal = np.bincount(X.indices[:n_stored], weights=weights, minlength=X.shape[1])
     else:
         diagonal = curvature @ np.square(X, dtype=np.float64)
-    return np.append(diagonal, sqrho * curvature.sum()) if sqrho > 0 else diagonal
+    return (
+        np.append(diagonal, sq_intercept_scaling * curvature.sum())
+        if sq_intercept_scaling > 0
+        else diagonal
+    )
 
 
 def added(one, other):

@@ -126,7 +126,9 @@ class StreamedRun(Run):
             return True
         left_out = left_out[: int(tuning.estimated_share * len(left_out))]
         self.weights.recompute(data)
-        scores = copies.rows().products(hypothesis.weights) + data.sqrho * hypothesis.label_sum
+        scores = (
+            copies.rows().products(hypothesis.weights) + data.sq_intercept_scaling * hypothesis.label_sum
+        )
         products = np.full(len(data), WITHOUT_LOSS)
         products[numbers] = data.signs[numbers] * scores
         products[left_out] = np.resize(products[numbers], len(left_out))

@@ -95,7 +95,9 @@ def start_of(subsample, problem, setting, required_gap):
     tuning, m = TUNING.subsample, len(codes)
     loss = loss_of(setting.loss, C)
     specification = Specification(
-        C=1.0, sqrho=setting.sqrho, has_free_intercept=setting.has_free_intercept
+        C=1.0,
+        sq_intercept_scaling=setting.sq_intercept_scaling,
+        has_free_intercept=setting.has_free_intercept,
     )
     data = binary_problem(X, codes == problem.positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms

@@ -21,7 +21,7 @@ cdef inline double _sign(double s) noexcept nogil:
 
 
 def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
-                const double[::1] votes, double theta, double sqrho) -> NDArray[np.float64]:
+                const double[::1] votes, double theta, double sq_intercept_scaling) -> NDArray[np.float64]:
     """Return the votes of all hypotheses on some points.
 
     Parameters
@@ -35,7 +35,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
     votes : ndarray of float64, shape (n_mistakes + 1,)
     theta : float
         Threshold of the first hypothesis.
-    sqrho : float
+    sq_intercept_scaling : float
         Each mistake lowers the threshold by this, times the label.
 
     Returns
@@ -51,7 +51,7 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
         for i in range(mistakes.shape[0]):
             row = mistakes[i]
             label = labels[row]
-            step = label * sqrho
+            step = label * sq_intercept_scaling
             vote = votes[i + 1]
             for j in range(n):
                 s[j] += label * products[row, j] + step
@@ -63,13 +63,13 @@ def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, cons
 
 def tail_errors(
     const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const double[::1] votes,
-    double theta, double sqrho, const signed char[::1] truth,
+    double theta, double sq_intercept_scaling, const signed char[::1] truth,
 ) -> NDArray[np.int64]:
     """Return the errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
 
     Parameters
     ----------
-    products, mistakes, labels, votes, theta, sqrho
+    products, mistakes, labels, votes, theta, sq_intercept_scaling
         As in `count_votes`.
     truth : ndarray of int8, shape (n_points,)
         Labels of the points, -1 or +1. A tie of votes counts as negative.
@@ -88,7 +88,7 @@ def tail_errors(
         for j in range(products.shape[1]):
             s[0] = -theta
             for i in range(k):
-                s[i + 1] = s[i] + labels[mistakes[i]] * (products[mistakes[i], j] + sqrho)
+                s[i + 1] = s[i] + labels[mistakes[i]] * (products[mistakes[i], j] + sq_intercept_scaling)
             total = 0
             for i in range(k, -1, -1):
                 total += votes[i] * _sign(s[i])

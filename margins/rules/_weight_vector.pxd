@@ -30,13 +30,13 @@ cdef inline double ordinary_product(BinaryData data, WeightVector a, Py_ssize_t 
     """Return a.y_k without the slack term."""
     return (
         a.state.scale * data.labels[k]
-        * (dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum)
+        * (dot(data.rows, k, &a.v[0]) + data.sq_intercept_scaling * a.state.label_sum)
     )
 
 
 cdef inline double product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
     """Return p = a.y_k, including the slack term."""
-    cdef double p = dot(data.rows, k, &a.v[0]) + data.sqrho * a.state.label_sum
+    cdef double p = dot(data.rows, k, &a.v[0]) + data.sq_intercept_scaling * a.state.label_sum
     p = data.labels[k] * p
     if a.beta is not None:
         p += data.diag[k] * a.beta[k]

@@ -95,7 +95,7 @@ cdef class WeightVector:
             self.recompute_sum(data)
             return
         self.v[:] = combination[:d]
-        self.state.label_sum = combination[d] / sqrt(data.sqrho) if data.sqrho > 0 else 0
+        self.state.label_sum = combination[d] / sqrt(data.sq_intercept_scaling) if data.sq_intercept_scaling > 0 else 0
         self.recompute(data)
 
     def recentre(self, BinaryData data not None, const double[::1] dual not None, double shift=0.0) -> None:
@@ -260,7 +260,7 @@ def _restore(v, beta, State state, double centre=0.0):
 
 cdef double _ordinary_sqnorm(BinaryData data, WeightVector a) noexcept nogil:
     """Return |v|^2 over features and bias, unscaled."""
-    return data.sqrho * a.state.label_sum * a.state.label_sum + _sqnorm_of_features(data, a)
+    return data.sq_intercept_scaling * a.state.label_sum * a.state.label_sum + _sqnorm_of_features(data, a)
 
 
 cdef double _sqnorm_of_features(BinaryData data, WeightVector a) noexcept nogil:

@@ -275,10 +275,10 @@ cdef class ConjugateSteps:
             self.slopes[i] = (
                 self.target * sum_of(duals[i], n) - self._diagonal_product(&self.alpha[0], duals[i])
             )
-            self.slopes[i] -= self.data.sqrho * label_sum * label_sums[i]
+            self.slopes[i] -= self.data.sq_intercept_scaling * label_sum * label_sums[i]
             for j in range(i + 1):
                 self.gram[i][j] = self._diagonal_product(duals[i], duals[j])
-                self.gram[i][j] += self.data.sqrho * label_sums[i] * label_sums[j]
+                self.gram[i][j] += self.data.sq_intercept_scaling * label_sums[i] * label_sums[j]
         while begin < self.a.v.shape[0]:
             size = min(BLOCK, self.a.v.shape[0] - begin)
             if find:
@@ -368,13 +368,13 @@ cdef class ConjugateSteps:
 
     cdef double _inner(self, Direction x, Direction y) noexcept nogil:
         """Return the inner product, including intercept and slack terms."""
-        cdef double total = self.data.sqrho * x.label_sum * y.label_sum
+        cdef double total = self.data.sq_intercept_scaling * x.label_sum * y.label_sum
         total += self._diagonal_product(&x.dual[0], &y.dual[0])
         return total + self._inner_of_features(&x.vector[0], y)
 
     cdef double _slope(self, Direction x) noexcept nogil:
         """Return the derivative of the objective along a direction."""
-        cdef double inner = self.data.sqrho * self.a.state.label_sum * x.label_sum
+        cdef double inner = self.data.sq_intercept_scaling * self.a.state.label_sum * x.label_sum
         inner += self._inner_of_features(&self.a.v[0], x)
         inner = self.a.state.scale * inner + self._diagonal_product(&self.alpha[0], &x.dual[0])
         return self.target * sum_of(&x.dual[0], x.dual.shape[0]) - inner

@@ -73,7 +73,7 @@ def reason_not_applicable(solver, problem):
 def leaves_free(solver, problem):
     """Return True if a solver does not penalise the intercept."""
     if solver == "conjugate":  # it moves the intercept by proximal steps, along a constant feature
-        return problem.data.sqrho > 0
+        return problem.data.sq_intercept_scaling > 0
     return solver in ("newton", "decomposition", "interior-point")
 
 

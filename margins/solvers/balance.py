@@ -59,7 +59,7 @@ def dual_side_of(weights, data):
 
 def is_balanced(weights, data):
     """Return True if sum_k alpha_k l_k is 0 up to rounding, or need not be 0."""
-    if not data.has_free_intercept or data.sqrho == 0 or weights.dual_sum == 0:
+    if not data.has_free_intercept or data.sq_intercept_scaling == 0 or weights.dual_sum == 0:
         return True
     return abs(label_sum(weights.dual, data.signs)) <= ROUNDING * weights.dual_sum
 

@@ -43,7 +43,7 @@ class Problem(NamedTuple):
     @property
     def n_weights(self):
         """The number of weights: features, and the intercept if there is one."""
-        return self.data.rows.n_features + (self.data.sqrho > 0)
+        return self.data.rows.n_features + (self.data.sq_intercept_scaling > 0)
 
     @property
     def is_kernel(self):

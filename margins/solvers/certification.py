@@ -94,13 +94,13 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
     if products is None:
         products = hypothesis.products(data)
     sqnorm = hypothesis.ordinary_sqnorm(data)
-    if data.has_free_intercept and data.sqrho > 0:
+    if data.has_free_intercept and data.sq_intercept_scaling > 0:
         weights = dual_side_of(weights, data)
     if theta != 0:
         products -= theta * data.signs
     if theta != 0 and not data.has_free_intercept:
         # The weight of the intercept is rho label_sum - theta / rho.
-        length = theta / data.sqrho if data.sqrho > 0 else math.inf
+        length = theta / data.sq_intercept_scaling if data.sq_intercept_scaling > 0 else math.inf
         sqnorm = max(sqnorm + theta * (length - 2 * hypothesis.label_sum), 0.0)
         if not math.isfinite(sqnorm):
             return NOTHING, products
@@ -305,7 +305,7 @@ class _Model:
         self.data = data
         is_kernel = data.rows.is_kernel
         self.coefficients = data.signs * hypothesis.dual if is_kernel else hypothesis.weights
-        self.bias = data.sqrho * hypothesis.label_sum - theta
+        self.bias = data.sq_intercept_scaling * hypothesis.label_sum - theta
 
     def relative_error(self, loss, scale, products, primal, n_accesses, negligible=NEGLIGIBLE):
         """Return the part of functional margin 1 that may be rounding; 0 if the objective is unaffected.
@@ -332,8 +332,8 @@ class _Model:
         else:
             high, low = scores(data.rows, coefficients, bias)
             sqnorm = float(coefficients @ coefficients)
-        if data.sqrho > 0 and not data.has_free_intercept:
-            sqnorm += bias * bias / data.sqrho
+        if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
+            sqnorm += bias * bias / data.sq_intercept_scaling
         return high, low, sqnorm
 
 
@@ -345,8 +345,8 @@ def _rounding(data, coefficients, bias, n_accesses):
     else:
         size = math.sqrt(float(coefficients @ coefficients))
         n_terms = data.rows.n_features
-    if data.sqrho > 0:
-        size += abs(bias) / math.sqrt(data.sqrho)
+    if data.sq_intercept_scaling > 0:
+        size += abs(bias) / math.sqrt(data.sq_intercept_scaling)
     elif data.has_free_intercept:
         mean = float(data.ordinary_sqnorms.sum()) / len(data)
         size += abs(bias) / math.sqrt(mean or 1.0)

@@ -117,7 +117,9 @@ class ConjugateSolver(Solver):
             # With all dual variables at their bounds, many intercepts balance them.
             signs = run.data.signs
             scores = signs * weights.products(run.data) / self._target
-            run.recentre(run.loss.best_intercept(scores, signs) * self._target / run.data.sqrho)
+            run.recentre(
+                run.loss.best_intercept(scores, signs) * self._target / run.data.sq_intercept_scaling
+            )
             return
         distance = length = abs(label_sum)  # to the present intercept
         if self._last_centre is not None:
@@ -203,7 +205,7 @@ def dual_value(data, weights, target):
     """Return the dual objective at functional margin 1; the margin of `weights` is at `target` > 0."""
     sqnorm = weights.sqnorm
     if data.has_free_intercept:
-        sqnorm -= data.sqrho * weights.label_sum**2
+        sqnorm -= data.sq_intercept_scaling * weights.label_sum**2
     return (weights.dual_sum - 0.5 * sqnorm / target) / target
 
 

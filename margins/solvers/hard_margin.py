@@ -127,7 +127,7 @@ class HardMarginSolver(Solver):
         # If nothing separates the classes, outliers have the smallest margins.
         loss = run.loss if run.indefinite is None else inner.loss
         change = loss.best_intercept(signs * products, signs)
-        if primal is None or run.data.sqrho == 0:
+        if primal is None or run.data.sq_intercept_scaling == 0:
             run.set_threshold(run.theta - change)
         else:
             primal.w = np.append(primal.w[:-1], primal.w[-1] + change / primal.rho)
@@ -161,9 +161,9 @@ def geometric_bound(run):
     hyperplane that separates samples of length at most R crosses their ball, so |b| <= R |w|.
     """
     data, bound = run.data, run.certificate.upper_bound
-    if data.has_free_intercept or data.sqrho == 0:
+    if data.has_free_intercept or data.sq_intercept_scaling == 0:
         return bound
-    return bound * math.sqrt(float(data.ordinary_sqnorms.max()) / data.sqrho)
+    return bound * math.sqrt(float(data.ordinary_sqnorms.max()) / data.sq_intercept_scaling)
 
 
 def radius_of(data):
@@ -173,7 +173,7 @@ def radius_of(data):
         return math.sqrt(float(sqnorms.max()))
     mean = mean_of(data)
     of_mean = data.signs * products(data, np.arange(m, dtype=np.int32), np.append(mean, 0.0))
-    sqdistances = sqnorms - data.sqrho - 2 * of_mean + mean @ mean
+    sqdistances = sqnorms - data.sq_intercept_scaling - 2 * of_mean + mean @ mean
     return math.sqrt(max(float(sqdistances.max()), 0.0))
 
 

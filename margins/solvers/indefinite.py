@@ -43,7 +43,10 @@ def why_indefinite(data, weights, closely=False):
         return known_indefinite(data)
     dual, m = weights.dual, len(data)
     coefficients = data.signs * dual
-    sqnorm = float(coefficients @ weights.weights) + data.sqrho * float(coefficients.sum()) ** 2
+    sqnorm = (
+        float(coefficients @ weights.weights)
+        + data.sq_intercept_scaling * float(coefficients.sum()) ** 2
+    )
     size = float(dual @ np.sqrt(data.ordinary_sqnorms))
     if sqnorm < -ROUNDING_OF_SINGLE * size * size:
         return f"|a|^2 is {sqnorm:.3g} for the dual variables of a fit"

@@ -105,7 +105,7 @@ class InteriorPointSolver(Solver):
             K -= means
             K -= means[:, None] - means.mean()
         else:
-            K += self._data.sqrho
+            K += self._data.sq_intercept_scaling
         K *= signs
         K *= signs[:, None]
         K[np.diag_indices_from(K)] += self._diag[included]
@@ -171,7 +171,7 @@ class InteriorPointSolver(Solver):
         with one_thread():
             products = self._K @ coefficients
         label_sum = math.fsum(coefficients)
-        penalty = 0.0 if data.has_free_intercept else data.sqrho * label_sum**2
+        penalty = 0.0 if data.has_free_intercept else data.sq_intercept_scaling * label_sum**2
         sqnorm = max(float(coefficients @ products) + penalty, 0.0)
         total, square = float(alpha.sum()), float(alpha @ (self._diag * alpha))
         scale = min(1.0, total / (sqnorm + square)) if sqnorm + square > 0 else 1.0
@@ -179,7 +179,7 @@ class InteriorPointSolver(Solver):
         if data.has_free_intercept:
             intercept = loss.best_intercept(products, self._signs)
         else:
-            intercept = data.sqrho * scale * label_sum
+            intercept = data.sq_intercept_scaling * scale * label_sum
         margins = self._signs * (products + intercept)
         dual = scale * total - 0.5 * scale**2 * sqnorm - 0.5 * scale**2 * square
         gap = relative_gap(loss, margins, scale**2 * sqnorm, dual)
@@ -188,7 +188,7 @@ class InteriorPointSolver(Solver):
     def _give(self, run):
         """Give the run the best dual variables."""
         alpha, products, intercept, *_ = self._best
-        last = math.sqrt(self._data.sqrho) * math.fsum(self._signs * alpha)
+        last = math.sqrt(self._data.sq_intercept_scaling) * math.fsum(self._signs * alpha)
         run.weights.assign(self._data, alpha, np.append(products, last))
         if self._data.has_free_intercept:
             run.set_threshold(-intercept)

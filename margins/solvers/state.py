@@ -253,13 +253,14 @@ class RunState(HasEnding):
             Factor by which dual variables may be multiplied: the factor of their upper bounds.
         """
         weights, data = before.weights, self.data
-        if data.has_free_intercept and data.sqrho > 0:
+        if data.has_free_intercept and data.sq_intercept_scaling > 0:
             self.weights = weights.copy()  # with its centre; there are no upper bounds
             self.weights.recompute(data)
         else:
             combination = factor * weights.weights
-            if data.rows.is_kernel or data.sqrho > 0:
-                combination = np.append(combination, math.sqrt(data.sqrho) * factor * weights.label_sum)
+            if data.rows.is_kernel or data.sq_intercept_scaling > 0:
+                rho = math.sqrt(data.sq_intercept_scaling)
+                combination = np.append(combination, rho * factor * weights.label_sum)
             dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
             self.weights.assign(data, dual, combination)
         products = before.products + before.theta * before.data.signs  # without the threshold

@@ -46,7 +46,7 @@ class AbsentRun(HasEnding):
     def __init__(self, specification, n_features, n_samples):
         self.specification, self.history, self.phases = specification, [], []
         zeros = np.zeros(n_samples)
-        self.data = SimpleNamespace(signs=zeros, sqrho=0.0, has_free_intercept=False)
+        self.data = SimpleNamespace(signs=zeros, sq_intercept_scaling=0.0, has_free_intercept=False)
         self.hypothesis = SimpleNamespace(weights=np.zeros(n_features), dual=zeros, label_sum=0.0)
 
     def release(self):
@@ -253,7 +253,7 @@ def scale_of(run: Any, specification: Any) -> float:
 
 def intercept_of(run: Any, hypothesis: Any, scale: float) -> float:
     """Return the intercept of the model of a run, from its hypothesis and the factor between them."""
-    return float(scale * (run.data.sqrho * hypothesis.label_sum - run.theta))
+    return float(scale * (run.data.sq_intercept_scaling * hypothesis.label_sum - run.theta))
 
 
 def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:

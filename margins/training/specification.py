@@ -46,7 +46,7 @@ class Specification(NamedTuple):
     C : float
         Penalty of a sample of weight 1; inf: the hard margin.
     loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss
-    sqrho : float
+    sq_intercept_scaling : float
         Square of the constant feature of the intercept; 0 without a penalised intercept.
     has_free_intercept : bool
         True: the intercept is not penalised.
@@ -102,7 +102,7 @@ class Specification(NamedTuple):
     name: object = "the fit"
     C: float = math.inf
     loss: str | type[Loss] = "squared_hinge"
-    sqrho: float = 0.0
+    sq_intercept_scaling: float = 0.0
     has_free_intercept: bool = False
     allows_zero_rows: bool = False
     offset_ratio: float = 0.0

@@ -123,7 +123,7 @@ class TrainingSet:
             self.rows,
             self.augmented_sqnorms(specification),
             np.ones(len(codes), dtype=bool) if code is None else codes == code,
-            specification.sqrho,
+            specification.sq_intercept_scaling,
             loss.diag,
             specification.max_dual if weight is None else specification.max_dual * weight,
             specification.has_free_intercept,
@@ -146,7 +146,7 @@ class TrainingSet:
         """Return K(x_k, x_k) + rho^2, checked for the problem (ndarray of float64, shape (m,))."""
         allows_zero_rows = specification.has_free_intercept or specification.allows_zero_rows
         is_checked = specification.is_hard_margin and specification.checks_lengths
-        key = specification.sqrho, is_checked, allows_zero_rows
+        key = specification.sq_intercept_scaling, is_checked, allows_zero_rows
         if key not in self._augmented:
             if is_checked and not self.sqnorms.any():
                 X = self.samples.X

@@ -167,8 +167,10 @@ def access_costs(X, y, repeats):
     rows = rows_of(X)
     sqnorms = rows.sqnorms()
     # All of one class and a large bias: after a few updates nothing is left to be learned.
-    sqrho = float(sqnorms.max())
-    data = make_binary_data(rows, sqnorms + sqrho, np.ones(m, dtype=bool), sqrho, 0.0, np.inf)
+    sq_intercept_scaling = float(sqnorms.max())
+    data = make_binary_data(
+        rows, sqnorms + sq_intercept_scaling, np.ones(m, dtype=bool), sq_intercept_scaling, 0.0, np.inf
+    )
     weights, sets = WeightVector(d, 0), ActiveSets((), m)
     rules = Rules(Mistake(), Additive(), NoShrink())
     ordered = np.arange(m, dtype=np.int32)

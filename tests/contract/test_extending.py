@@ -184,5 +184,5 @@ def test_errors_of_rules_have_the_attributes_that_are_listed():
 
 
 def test_an_attribute_that_has_no_effect_any_more_is_an_error():
-    with pytest.raises(TypeError, match="Old must say keep_dual in its `specification`. Got the class"):
+    with pytest.raises(TypeError, match="Old must set keep_dual in its `specification`. Got the class"):
         type("Old", (margins.get("pam"),), {"_keeps_dual": True})

@@ -218,7 +218,7 @@ def test_what_is_not_possible_is_refused_before_training(params, error):
 @pytest.mark.parametrize(
     ("params", "error"),
     [
-        ({"scoring": "f1"}, "scoring of .* must be a metric of 2 classes with these labels: pos_label"),
+        ({"scoring": "f1"}, "scoring of .* must be a metric for 2 classes with these labels: pos_label"),
         ({"cv": 61}, "cv of .* must be at most the number of samples, 60. Got 61"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_fold_without_a_class_trains_the_others(penalized):
 
 def test_a_fold_without_samples_is_an_error():
     X, y = problem(m=12)
-    with pytest.raises(ValueError, match="cv of .* must be a smaller number: a fold is without samples"):
+    with pytest.raises(ValueError, match="cv of .* must be smaller, or chunks larger: "):
         margins.MarginClassifierCV(Cs=[1.0], cv=11, random_state=0).fit(split(X, y, 1))
 
 

@@ -128,7 +128,7 @@ cdef void _process(
 ) noexcept nogil:
     """Process order[begin:end]."""
     cdef bint euclidean = p == 2
-    cdef double rho = sqrt(data.sqrho), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
+    cdef double rho = sqrt(data.sq_intercept_scaling), bound = (1 - eps) * sqrt(8 * (p - 1)) / eps
     cdef double threshold, product, label, delta, own, eta, c, norm
     cdef Py_ssize_t i, k, d = v.shape[0] - 1
     norm = pow(scalars[POWER], 1 / p)
@@ -207,7 +207,7 @@ def normalised_products(
     const double[::1] beta, double[::1] out,
 ):
     """Set `out` to u.y_k / n_k, including slack terms: |v|_p^(p-2) w.y_k / n_k with theta = v."""
-    cdef double rho = sqrt(data.sqrho), own, delta
+    cdef double rho = sqrt(data.sq_intercept_scaling), own, delta
     cdef Py_ssize_t k, d = u.shape[0] - 1
     with nogil:
         for k in range(norms.shape[0]):

@@ -94,7 +94,7 @@ cdef double _process(
     Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]; return the contribution of slack terms to |v|^2. `f` and `r` are work arrays."""
-    cdef double rho = sqrt(data.sqrho), score, label, weight, q, c, slack_sqnorm = 0
+    cdef double rho = sqrt(data.sq_intercept_scaling), score, label, weight, q, c, slack_sqnorm = 0
     cdef Py_ssize_t i, j, k, n, d = w.shape[0] - 1
     for i in range(begin, end):
         k = order[i]

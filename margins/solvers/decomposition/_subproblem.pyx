@@ -29,14 +29,14 @@ cdef extern from *:
     #define MARGINS_RESTRICT
     #endif
 
-    /* q_j <- (row[columns[j]] + sqrho) * factor * factors[j] */
+    /* q_j <- (row[columns[j]] + sq_intercept_scaling) * factor * factors[j] */
     MARGINS_VECTORISED
     static void margins_gather(float *MARGINS_RESTRICT q, const float *MARGINS_RESTRICT row,
                                const int32_t *MARGINS_RESTRICT columns, const float *MARGINS_RESTRICT factors,
-                               float factor, float sqrho, int64_t n)
+                               float factor, float sq_intercept_scaling, int64_t n)
     {
         for (int64_t j = 0; j < n; j++)
-            q[j] = (row[columns[j]] + sqrho) * factor * factors[j];
+            q[j] = (row[columns[j]] + sq_intercept_scaling) * factor * factors[j];
     }
 
     MARGINS_VECTORISED
@@ -48,7 +48,8 @@ cdef extern from *:
     }
     """
     void gather "margins_gather"(
-        float* q, const float* row, const int32_t* columns, const float* factors, float factor, float sqrho, int64_t n
+        float* q, const float* row, const int32_t* columns, const float* factors, float factor,
+        float sq_intercept_scaling, int64_t n
     ) noexcept nogil
     void gather_as_it_is "margins_gather_as_it_is"(
         float* q, const float* row, const int32_t* columns, int64_t n
@@ -57,7 +58,7 @@ cdef extern from *:
 
 def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
-    const float[::1] factors, const float[::1] diag, float sqrho,
+    const float[::1] factors, const float[::1] diag, float sq_intercept_scaling,
     const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
 ):
     """Write Q. The part shared with the last working set is copied; only rows of new samples are read.
@@ -70,7 +71,7 @@ def sub_gram(
         Slots of the working set's rows, and its samples; the samples of the last working set come first.
     factors, diag : ndarrays of float32, shape (n,)
         l_i, or 1 if the subproblem has no labels; and D_i.
-    sqrho : float
+    sq_intercept_scaling : float
     last : ndarray of float32
         Q of the last working set, with the same factors.
     places : ndarray of int32, shape (n_kept,)
@@ -85,7 +86,7 @@ def sub_gram(
             gather_as_it_is(&Q[i, 0], &last[places[i], 0], &places[0], n_kept)
         for i in range(n_kept, n):
             row = &slots[slots_of_set[i], 0]
-            gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sqrho, i + 1)
+            gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sq_intercept_scaling, i + 1)
             Q[i, i] += diag[i]
         # Q is symmetric. It is mirrored in squares, which stay in the cache.
         begin = n_kept

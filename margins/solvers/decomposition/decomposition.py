@@ -13,8 +13,7 @@ in single precision and cached. Its subproblem is solved in the processor's cach
 pass over its rows then updates the products with all samples. So a row is computed once, while it stays
 in the cache, and read once for hundreds of updates.
 
-For few samples the whole matrix is in memory and all samples are the working set: one compiled loop
-ends at the required gap (`_whole`).
+For few samples the working set is all samples: one compiled loop ends at the required gap (`_whole`).
 
 When these products indicate the required gap, the products of the support vectors, and of every sample
 that rounding may have kept from counting, are computed again in double precision from the dual
@@ -113,7 +112,7 @@ class DecompositionSolver(Solver):
         else:  # the planner's strategy `whole`
             self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
-        self._sqrho = 0.0 if self._is_free else data.sqrho
+        self._sq_intercept_scaling = 0.0 if self._is_free else data.sq_intercept_scaling
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
         if run.indefinite is not None and loss.is_smooth:
             # This dual has no maximum. Bounding the slack by 1 gives it one, as for a robust loss.
@@ -128,7 +127,8 @@ class DecompositionSolver(Solver):
         elif data.rows.is_kernel:
             self._v = np.array(run.weights.weights)
         else:
-            self._v = data.signs * run.weights.products(data) - data.sqrho * self._label_sum
+            from_intercept = data.sq_intercept_scaling * self._label_sum
+            self._v = data.signs * run.weights.products(data) - from_intercept
         self._Q_of_all = self._matrix()
         if self._Q_of_all is None:
             self._start_sets()
@@ -142,8 +142,8 @@ class DecompositionSolver(Solver):
         """Return K + rho^2 + diag(D), as float32 of shape (m, m); None if there are many samples."""
         Q = self._blocks.rows_of_all(self._tuning.whole)
         if Q is not None:
-            if self._sqrho > 0:
-                Q += np.float32(self._sqrho)
+            if self._sq_intercept_scaling > 0:
+                Q += np.float32(self._sq_intercept_scaling)
             diagonal = Q.reshape(-1)[:: len(Q) + 1]
             diagonal += self._diag
         return Q
@@ -210,7 +210,7 @@ class DecompositionSolver(Solver):
         m, target = len(self._alpha), self._tuning.gap_share * required
         b = self._signs * self._alpha
         u = self._v + self._diag * b
-        u += self._sqrho * self._label_sum
+        u += self._sq_intercept_scaling * self._label_sum
         n_pairs, gap = minimise_whole(
             self._Q_of_all,
             self._signs,
@@ -225,7 +225,7 @@ class DecompositionSolver(Solver):
         )
         self._alpha, self._label_sum = self._signs * b, float(b.sum())
         u -= self._diag * b
-        self._v = u - self._sqrho * self._label_sum
+        self._v = u - self._sq_intercept_scaling * self._label_sum
         self._work += self._tuning.overhead + m * n_pairs
         return Steps(n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0)
 
@@ -255,7 +255,7 @@ class DecompositionSolver(Solver):
 
     def _intercept(self):
         """Return the intercept of the current products."""
-        return self._sqrho * self._label_sum
+        return self._sq_intercept_scaling * self._label_sum
 
     def _state(self):
         """Return the State: the margins, the gradient and their sums."""
@@ -316,7 +316,7 @@ class DecompositionSolver(Solver):
         Q = self._Q[:n]
         factors = (as_single(self._factors(signs)), as_single(diag))
         last = self._last_Q, self._kept_positions.astype(np.int32)
-        sub_gram(self._blocks.slots, slots, working_set, *factors, self._sqrho, *last, Q)
+        sub_gram(self._blocks.slots, slots, working_set, *factors, self._sq_intercept_scaling, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = as_single(-alpha), as_single(upper - alpha)
@@ -394,7 +394,7 @@ class DecompositionSolver(Solver):
     def _give(self, run, v, intercept=None):
         """Give the run the dual variables and the products v, and the intercept if it is known."""
         if run.data.rows.is_kernel:
-            combination = np.append(v, math.sqrt(self._sqrho) * self._label_sum)
+            combination = np.append(v, math.sqrt(self._sq_intercept_scaling) * self._label_sum)
             run.weights.assign(run.data, self._alpha, combination)
         else:  # weights of features, which must be summed
             run.weights.assign(run.data, self._alpha)

@@ -59,7 +59,7 @@ class FreeInterceptSolver(DecompositionSolver):
             super()._give(run, v)
             run.set_threshold(-intercept)
         else:  # the intercept is the weight of a constant feature, and moves from its value
-            shift = intercept / run.data.sqrho - run.weights.label_sum
+            shift = intercept / run.data.sq_intercept_scaling - run.weights.label_sum
             run.weights.recentre(run.data, self._alpha, shift)
 
     def _violations(self, state):

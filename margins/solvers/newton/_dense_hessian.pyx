@@ -221,10 +221,10 @@ def centre_of(data, offset=OFFSET):
         Squared length of the mean, in multiples of the mean squared distance from it, that counts as far.
     """
     m, d = len(data), data.rows.n_features
-    if data.sqrho == 0 or data.rows.n_stored < m * d:
+    if data.sq_intercept_scaling == 0 or data.rows.n_stored < m * d:
         return None  # without an intercept there is no centre; sparse data leave out zeros
     step = -(-m // MAX_MEAN_SAMPLES)
     mean = mean_of(data, step)
     square = float(mean @ mean)
-    spread = float(np.mean(data.ordinary_sqnorms[::step])) - data.sqrho - square
+    spread = float(np.mean(data.ordinary_sqnorms[::step])) - data.sq_intercept_scaling - square
     return mean if square > offset * spread else None

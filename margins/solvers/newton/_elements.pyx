@@ -22,7 +22,7 @@ cdef class Elements:
 
     def __init__(self, BinaryData data not None, const double[::1] centre=None, bint keeps_zeros=False):
         cdef Py_ssize_t longest = data.rows.longest() + 1
-        self.data, self.rho, self.centre = data, sqrt(data.sqrho), centre
+        self.data, self.rho, self.centre = data, sqrt(data.sq_intercept_scaling), centre
         self.values, self.columns = np.empty(longest), np.arange(longest, dtype=np.int32)
         self.is_whole = keeps_zeros and is_dense(data.rows)
 

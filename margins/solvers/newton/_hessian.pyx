@@ -33,8 +33,8 @@ cdef class Hessian:
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None):
-        self.data, self.curvature, self.rho = data, curvature, sqrt(data.sqrho)
-        self.n_penalised = data.rows.n_features + (data.sqrho > 0 and not data.has_free_intercept)
+        self.data, self.curvature, self.rho = data, curvature, sqrt(data.sq_intercept_scaling)
+        self.n_penalised = data.rows.n_features + (data.sq_intercept_scaling > 0 and not data.has_free_intercept)
         self.included = np.zeros(data.rows.n_rows, dtype=np.int8)
         self.is_included = self.included
 

@@ -45,7 +45,7 @@ cdef class HessianVectorProduct(Hessian):
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
-        cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sqrho > 0)
+        cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sq_intercept_scaling > 0)
         Hessian.__init__(self, data, curvature)
         self.max_read = max_read
         self.elements, self.free = Elements(data), np.empty(m, dtype=np.int32)

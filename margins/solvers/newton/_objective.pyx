@@ -253,13 +253,13 @@ cdef class Objective:
             for i in range(begin, begin + n):
                 label_sum += add_sample(data, self.samples[i], point.dual[i], &out[0])
             begin += n
-        if data.sqrho > 0:
-            out[data.rows.n_features] += sqrt(data.sqrho) * label_sum
+        if data.sq_intercept_scaling > 0:
+            out[data.rows.n_features] += sqrt(data.sq_intercept_scaling) * label_sum
 
     cdef int _shift_intercept(self, Point point) except -1:
         """Change a free intercept to the best value for the other weights."""
         cdef Py_ssize_t i, d = self.n_penalised
-        cdef double rho = sqrt(self.data.sqrho), shift
+        cdef double rho = sqrt(self.data.sq_intercept_scaling), shift
         with nogil:
             shift = self.losses.best_shift(point.margins, self.labels, self.fixed[d] / rho)
             point.w[d] += shift / rho

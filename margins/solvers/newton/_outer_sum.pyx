@@ -40,7 +40,7 @@ cdef class OuterSum:
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None, const double[::1] centre,
                  bint in_blocks, bint is_double=False):
-        cdef Py_ssize_t n = data.rows.n_features + (data.sqrho > 0)
+        cdef Py_ssize_t n = data.rows.n_features + (data.sq_intercept_scaling > 0)
         self.data, self.curvature, self.centre = data, curvature, centre
         self.elements = Elements(data, centre, keeps_zeros=in_blocks)
         self.matrix = np.zeros((n, n + 1))

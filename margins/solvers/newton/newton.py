@@ -119,7 +119,7 @@ class NewtonSolver(Solver):
         """Start from the best multiple of the run's weight vector."""
         self.data, self.loss = data, loss = run.data, run.loss
         m, n_features = len(data), data.rows.n_features
-        self._rho = rho = math.sqrt(data.sqrho)
+        self._rho = rho = math.sqrt(data.sq_intercept_scaling)
         self._all = np.arange(m, dtype=np.int32)
         self.upper = array_of_each(loss.upper, m)
         self._least_gap, self._n_stalled = math.inf, 0

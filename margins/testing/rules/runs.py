@@ -68,7 +68,7 @@ def samples(upper=math.inf, diag=0.0):
     positive = X @ [1, -2, 1, 1] + 0.5 > 0
     positive[::7] = ~positive[::7]  # so that no hyperplane separates them
     C = math.inf if diag == 0 else 0.5 / diag
-    return binary_problem(X, positive, Specification(C=C, sqrho=1.0, max_dual=upper)).data
+    return binary_problem(X, positive, Specification(C=C, sq_intercept_scaling=1.0, max_dual=upper)).data
 
 
 def run(data, rules, n_epochs=5, make_averaging=None, keep_dual=True, between=None):
