@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
+    "capture_repr": (),
     "show_signature": False,
     "write_computation_times": False,  # their pages load scripts from elsewhere
     "abort_on_example_error": True,

@@ -86,9 +86,11 @@ def draw_bounds(ax, classifier):
 def draw_times(ax, points):
     """Draw a row of dots for each other library, one dot for each problem."""
     names = [name for name in RIVALS if any(rival == name for _, rival, _ in points)]
-    rng = np.random.default_rng(0)
+    rng, counts = np.random.default_rng(0), {}
     for row, name in enumerate(names):
+        # Problems on which the other side has not reached the accuracy have no ratio.
         ratios = np.array([ratio for _, rival, ratio in points if rival == name and ratio])
+        counts[name] = len(ratios)
         heights = row + rng.uniform(-0.18, 0.18, len(ratios))
         ax.scatter(ratios, heights, color=COLOURS[row], s=14)
         ax.plot([np.median(ratios)] * 2, [row - 0.3, row + 0.3], color="k", linewidth=1.5)
@@ -97,10 +99,10 @@ def draw_times(ax, points):
     ticks = [0.05, 0.1, 0.2, 0.5, 1, 2]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
-    ax.set_yticks(range(len(names)), [RIVALS[name] for name in names], fontsize=8)
+    ax.set_yticks(range(len(names)), [f"{RIVALS[name]}, {counts[name]}" for name in names], fontsize=8)
     ax.invert_yaxis()
     ax.set_xlabel("processor time of margins / theirs")
-    ax.set_title("a dot is a problem, a bar the median", fontsize=9)
+    ax.set_title("a dot is a problem (their number), a bar the median", fontsize=9)
 
 
 def draw(points, path):
@@ -112,7 +114,7 @@ def draw(points, path):
 
     X, y = problem()
     figure, axes = plt.subplots(
-        1, 4, figsize=(12, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1.15, 1.3]}
+        1, 4, figsize=(11, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1.15, 1.3]}
     )
     final = fit(X, y, 1000)
     draw_gap(axes[0], X, y, fit(X, y, EARLY), f"after {EARLY} epochs: proven gap and its limit")

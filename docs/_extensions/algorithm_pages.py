@@ -25,14 +25,14 @@ FORMULAS = tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encodi
 
 # The tables: {file: {title of a column: key of `words_of`}}.
 TABLES = {
-    "advice.md": {"take it for": "take", "rather not for": "rather_not"},
+    "advice.md": {"use it for": "take", "avoid it for": "rather_not"},
     "algorithms.md": {"what it does": "what", "guarantee": "guarantee", "source": "source"},
 }
 # The phrase before each cell, which ends with a full stop.
 MARKS = {
     "guarantee": r"\*\*Guarantee\*\*:",
-    "take": r"\*\*Take it for\*\*",
-    "rather_not": r"\*\*Rather not for\*\*",
+    "take": r"\*\*Use it for\*\*",
+    "rather_not": r"\*\*Avoid it for\*\*",
     "source": r"\*\*Source\*\*:",
 }
 
@@ -77,7 +77,7 @@ def page(name):
         "**Streams:** " + ("``partial_fit``" if hasattr(algorithm(), "partial_fit") else "no"),
         "",
         f".. image:: {name}.png",
-        f"   :alt: Bounds of the margin, and mistakes, in a fit by {name}",
+        f"   :alt: Bounds of the margin, or updates, in a fit by {name}",
         "",
         "One fit to 200 samples of two overlapping classes, with ``C=1``: the bounds of "
         "the soft margin that each epoch proves or, if it proves no accuracy, the updates."

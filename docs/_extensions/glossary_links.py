@@ -27,7 +27,7 @@ def add_anchors(app, doctree):
 
 
 def add_links(app, doctree, docname):
-    """Link the first mention of each term on a page that people read from top to bottom."""
+    """Link the first mention of each term on a page, except in the gallery and on generated pages."""
     if docname == GLOSSARY or "/" in docname:
         return
     entries = dict(getattr(app.env, "glossary_entries", {}))
@@ -66,4 +66,4 @@ def _linked(app, docname, text, entries):
 def setup(app):
     app.connect("doctree-read", add_anchors)
     app.connect("doctree-resolved", add_links)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    return {"parallel_read_safe": False}  # the entries are kept by the process that reads them

@@ -12,7 +12,7 @@ class KernelAdatron(SoftMarginClassifier):
     ``alpha <- min(max(alpha + eta (1 - a.y), 0), C)``, which increases the dual objective for eta below
     2 / R**2. With eta=None the step is optimal for each sample, ``1 / N``: `dcd` without shrinking.
 
-    **Take it for** comparisons with the kernel adatron. **Rather not for** the solution alone, which
+    **Use it for** comparisons with the kernel adatron. **Avoid it for** the solution alone, which
     `MarginClassifier` finds sooner.
 
     **Source**: Friess, Cristianini & Campbell (1998).

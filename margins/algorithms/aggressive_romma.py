@@ -15,7 +15,7 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
     margin, so after a full epoch without updates the margin is at least ``(1 - eps) gamma``.
     **Guarantee**: accuracy ``eps``, on separable data after at most ``(R / (eps gamma))**2`` updates.
 
-    **Take it for** a number of updates bounded before the run. **Rather not for** unscaled data.
+    **Use it for** a number of updates bounded before the run. **Avoid it for** unscaled data.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm, section 4; its delta is
     eps. A product of ``1 - eps`` exactly counts as too small, so that eps = 1 is `romma`.

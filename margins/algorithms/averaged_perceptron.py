@@ -9,7 +9,7 @@ class AveragedPerceptron(NoiseTolerantClassifier):
 
     It is one weight vector, which approximates the votes of the voted perceptron.
 
-    **Take it for** noisy labels, and streams with a fixed target. **Rather not for** a drifting
+    **Use it for** noisy labels, and streams with a fixed target. **Avoid it for** a drifting
     target.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.

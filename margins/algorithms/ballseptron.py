@@ -21,7 +21,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     most ``(R**2 + radius**2) / (gamma - radius)**2`` updates. If the radius is too large, ``|a| / S``
     may fall below it, which proves that no such margin exists: the fit ends with a warning.
 
-    **Take it for** margins known to exceed a radius. **Rather not for** unknown margins.
+    **Use it for** margins known to exceed a radius. **Avoid it for** unknown margins.
 
     **Source**: Shalev-Shwartz & Singer (2005), A new perspective on an old perceptron algorithm. The
     bound on the number of updates is derived here.

@@ -17,8 +17,8 @@ class BudgetPerceptron(BudgetClassifier):
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
 
-    **Take it for** streams, and kernel models of fixed samples, that must stay small: give a `size`.
-    **Rather not for** streams with a kernel, since `partial_fit` is linear.
+    **Use it for** streams, and kernel models of fixed samples, that must stay small: give a `size`.
+    **Avoid it for** streams with a kernel, since `partial_fit` is linear.
 
     **Source**: Crammer, Kandola & Singer (2003); the bound: Panagiotakopoulos & Tsampouka (2010),
     Remark 3.

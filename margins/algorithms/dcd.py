@@ -14,7 +14,7 @@ class DualCoordinateDescent(SoftMarginClassifier):
     of `LinearSVC`, but the fit ends when its accuracy is proven, not when the gradient is within a
     tolerance.
 
-    **Take it for** comparisons with LIBLINEAR, update by update. **Rather not for** the solution alone,
+    **Use it for** comparisons with LIBLINEAR, update by update. **Avoid it for** the solution alone,
     which `MarginClassifier` finds sooner.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3; Fan, Chang, Hsieh,

@@ -9,7 +9,7 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
 
     The first one wins ties. Without a margin this is Gallant's pocket algorithm.
 
-    **Take it for** comparisons of averagings. **Rather not for** accuracy: averages are usually better.
+    **Use it for** comparisons of averagings. **Avoid it for** accuracy: averages are usually better.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 

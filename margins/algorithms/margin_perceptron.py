@@ -13,7 +13,7 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     **Guarantee**: on separable data it ends after at most ``(R**2 + 2 b) / gamma**2`` updates with more
     than ``b / (R**2 + 2 b)`` of the maximum margin, which tends to one half as b grows.
 
-    **Take it for** quick fits on separable data. **Rather not for** a proven accuracy.
+    **Use it for** quick fits on separable data. **Avoid it for** a proven accuracy.
 
     **Source**: Duda & Hart (1973); Panagiotakopoulos & Tsampouka (2010), (11) and (17) without
     unlearning.

@@ -33,7 +33,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     eps, the exponent is set to the unproven share of the margin (but not below a given exponent), and b
     is set so that the margin required next is between the margin achieved and the upper bound.
 
-    **Take it for** studies of growing thresholds. **Rather not for** a known number of updates.
+    **Use it for** studies of growing thresholds. **Avoid it for** a known number of updates.
 
     **Source**: Panagiotakopoulos & Tsampouka (2008), The Margitron, arXiv:0805.2752.
 

@@ -11,7 +11,7 @@ class MistakeControlledRule(ConstantRateMargin):
     ``u <- u + eta t**-zeta y``, and u is normalised again. zeta = 0 is `cramma`. The phases are the same
     as in `cramma`: eta is the learning rate at the start of a phase, and decreases within it.
 
-    **Take it for** comparisons of falling-rate algorithms. **Rather not for** unscaled data: it is slow.
+    **Use it for** comparisons of falling-rate algorithms. **Avoid it for** unscaled data: it is slow.
 
     **Source**: Tsampouka & Shawe-Taylor (2007), Approximate maximum margin algorithms with rules
     controlled by the number of mistakes. The phases are an addition.

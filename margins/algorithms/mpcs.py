@@ -19,7 +19,7 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     without shrinking. Whenever a full pass without updates does not prove eps, b is doubled, and lam is
     chosen again from the margin achieved by then.
 
-    **Take it for** studies of weight shrinking. **Rather not for** a known number of updates.
+    **Use it for** studies of weight shrinking. **Avoid it for** a known number of updates.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.1, Remarks 2 and 3.
 

@@ -15,7 +15,7 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     A run starts with a b that guarantees the accuracy in advance; if the certificate does not confirm
     eps, b is doubled and the run continues. Samples are processed in nested active sets.
 
-    **Take it for** an accuracy known before the run, or a rule-based L1-SVM. **Rather not for** the
+    **Use it for** an accuracy known before the run, or a rule-based L1-SVM. **Avoid it for** the
     solution alone, which `MarginClassifier` finds sooner.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), (10)-(12), (22)-(24), Remark 4, section 5.

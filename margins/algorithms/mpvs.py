@@ -23,7 +23,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     without updates does not prove eps, b is doubled, n (unless given) is increased by one, and the run
     continues.
 
-    **Take it for** studies of decreasing shrinkage. **Rather not for** speed: `mpu` is faster.
+    **Use it for** studies of decreasing shrinkage. **Avoid it for** speed: `mpu` is faster.
 
     **Source**: Panagiotakopoulos & Tsampouka (2012), Theorem 3.2, Remarks 5 and 8.
 

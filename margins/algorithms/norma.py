@@ -23,7 +23,7 @@ class Norma(StepClassifier):
     is truncated: past samples are kept as one weight vector or, with a kernel, as dual variables that
     decay.
 
-    **Take it for** forgetting old samples at a chosen rate. **Rather not for** default settings: with a
+    **Use it for** forgetting old samples at a chosen rate. **Avoid it for** default settings: with a
     drifting target `pa` and `pa-i` make fewer errors.
 
     **Source**: Kivinen, Smola & Williamson (2004), section III.

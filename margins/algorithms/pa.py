@@ -18,7 +18,7 @@ class PassiveAggressiveClassifier(StepClassifier):
     updates, with at least ``(1 - min_loss) / 2`` of gamma, because a never leaves the ball of radius 1 /
     gamma around the weight vector of maximum margin. There is no guarantee for other data.
 
-    **Take it for** a drifting target with clean labels. **Rather not for** noisy labels: `pa-i` limits
+    **Use it for** a drifting target with clean labels. **Avoid it for** noisy labels: `pa-i` limits
     its steps.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 2.

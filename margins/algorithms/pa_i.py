@@ -15,7 +15,7 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     ``max(R**2, 1 / c_max) (|u|**2 + 2 c_max sum of u's losses)`` mistakes, for any weight vector u, with
     ``c_max = aggressiveness / R**2``.
 
-    **Take it for** a drifting target with noisy labels. **Rather not for** a fixed target, for which
+    **Use it for** a drifting target with noisy labels. **Avoid it for** a fixed target, for which
     `averaged-perceptron` makes fewer errors.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 4.

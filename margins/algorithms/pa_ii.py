@@ -16,7 +16,7 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     ``(R**2 + 1 / (2 c)) (|u|**2 + 2 c sum of u's squared losses)``, for any weight vector u, with
     ``c = aggressiveness / R**2``.
 
-    **Take it for** a drifting target with few wrong labels. **Rather not for** a fixed target, for which
+    **Use it for** a drifting target with few wrong labels. **Avoid it for** a fixed target, for which
     `averaged-perceptron` makes fewer errors.
 
     **Source**: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Figure 1, Theorem 5.

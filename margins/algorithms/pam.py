@@ -12,7 +12,7 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
     in steps of C = R**2, its margin is at least ``tau / (sqrt(8) (eta R**2 + tau))`` of the maximum,
     with tau in absolute units.
 
-    **Take it for** noisy labels and few epochs. **Rather not for** a proven accuracy.
+    **Use it for** noisy labels and few epochs. **Avoid it for** a proven accuracy.
 
     **Source**: Krauth & Mezard (1987); Khardon & Wachman (2007), section 2.4, "PAM".
 

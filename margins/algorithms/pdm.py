@@ -17,7 +17,7 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     is an upper bound of the maximum margin. On separable data (with C < inf, on all data) it ends with
     at least ``1 - eps`` of the maximum margin, without prior knowledge of the data.
 
-    **Take it for** a maximum margin by the simplest rule. **Rather not for** overlapping classes and eps
+    **Use it for** a maximum margin by the simplest rule. **Avoid it for** overlapping classes and eps
     below 0.01: updates grow as ``1 / eps**2``.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (8), Theorem 3.2, section 4.
@@ -73,7 +73,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     It is `DynamicMarginPerceptron` with ``successive=True`` and ``stop="clean-pass"``: as published, the
     fit runs through all accuracies, even if an earlier one already proves `eps`.
 
-    **Take it for** fewer updates than `pdm`. **Rather not for** runs that stop early.
+    **Use it for** fewer updates than `pdm`. **Avoid it for** runs that stop early.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), section 4, "PDM-succ".
 

@@ -40,7 +40,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     a stream is unknown, so `partial_fit` requires `lam`; every sample then counts as a draw, and the
     certificate states the upper bound |a| / S of the hard margin.
 
-    **Take it for** a rough solution of the L1-SVM on very large data. **Rather not for** more than two
+    **Use it for** a rough solution of the L1-SVM on very large data. **Avoid it for** more than two
     digits: from there on ``MarginClassifier(loss="hinge")`` is faster.
 
     **Source**: Shalev-Shwartz, Singer & Srebro (2007), Figure 1, Theorem 1.

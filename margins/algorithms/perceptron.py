@@ -18,7 +18,7 @@ class Perceptron(NoiseTolerantClassifier):
     bound on the updates of each sample, a learned threshold with any initial value, and averages or
     selections of iterates. The algorithms named after these variants are presets of this class.
 
-    **Take it for** the usual baseline. **Rather not for** noisy labels.
+    **Use it for** the usual baseline. **Avoid it for** noisy labels.
 
     **Source**: Rosenblatt (1958); Novikoff (1962), Theorem 1 of the lecture on linear separators;
     Khardon & Wachman (2007), Figures 1 and 2.

@@ -24,7 +24,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     large, ``|a| / S`` falls below ``(1 - eps) gamma``, which proves that no such margin exists: the fit
     ends with a warning.
 
-    **Take it for** a margin that is known or must be refuted. **Rather not for** unknown margins: if C
+    **Use it for** a margin that is known or must be refuted. **Avoid it for** unknown margins: if C
     is inf and gamma too large, it runs until max_iter.
 
     **Source**: Panagiotakopoulos & Tsampouka (2011), condition (7) and Theorem 3.1; Margin

@@ -15,7 +15,7 @@ class RandomBudgetPerceptron(BudgetClassifier):
     `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
     their rows. Convergence to an epoch without updates is not guaranteed.
 
-    **Take it for** kernel models of fixed size. **Rather not for** results independent of a seed.
+    **Use it for** kernel models of fixed size. **Avoid it for** results independent of a seed.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), the randomized budget perceptron.
 

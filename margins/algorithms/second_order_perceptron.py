@@ -57,7 +57,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     An update takes time and memory quadratic in the number of features, at most 10 000.
 
-    **Take it for** streams of a few hundred features with clean labels. **Rather not for** noisy labels
+    **Use it for** streams of a few hundred features with clean labels. **Avoid it for** noisy labels
     or many features.
 
     **Source**: Cesa-Bianchi, Conconi & Gentile (2005), A Second-Order Perceptron Algorithm.

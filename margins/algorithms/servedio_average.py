@@ -15,7 +15,7 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     The weight vector is the sum of all samples y_k. It takes one pass and has no parameters.
     **Guarantee**: under isotropic distributions it learns half-spaces, even with noise.
 
-    **Take it for** a baseline in one pass. **Rather not for** correlated or unscaled features.
+    **Use it for** a baseline in one pass. **Avoid it for** correlated or unscaled features.
 
     **Source**: Servedio (1999); Khardon & Wachman (2007), section 1.
 

@@ -17,7 +17,7 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     updates of `mpvs` with n = 1 and b = 0. **Guarantee**: on separable data it ends after at most
     ``lam**2 / (2 lam - 1) * (R / gamma)**2`` updates, gamma the maximum margin, if lam > 1/2.
 
-    **Take it for** comparisons with the shifting perceptron. **Rather not for** accuracy: in the streams
+    **Use it for** comparisons with the shifting perceptron. **Avoid it for** accuracy: in the streams
     of docs/streams.md other algorithms make fewer errors.
 
     **Source**: Cavallanti, Cesa-Bianchi & Gentile (2007), Tracking the best hyperplane with a simple

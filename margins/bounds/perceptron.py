@@ -54,6 +54,6 @@ def mistakes_learned_threshold(R: float, gamma: float, square_deviation: float) 
     mistake moves the threshold by R**2, as augmentation by rho = R does. `gamma` is as for
     `mistakes_total_deviation`. `square_deviation` is D, the root of the sum over the sequence of
     max(0, gamma - l_i (u.x_i - theta))**2, for any unit vector u and threshold theta in [-R, R]
-    (length); l_i = -1 or +1.
+    with l_i = -1 or +1.
     """
     return 4 * mistakes_square_deviation(R, gamma, square_deviation)

@@ -27,7 +27,7 @@ def parameters_of(settings):
             raise CommandError(f"A parameter must be given as NAME=VALUE. Got {setting!r}.")
         name = name.strip()
         if name in parameters:
-            raise CommandError(f"{name} may be given once. Got -p {name} more than once.")
+            raise CommandError(f"{name} may be given only once. Got several -p {name}.")
         parameters[name] = value_of(text.strip())
     return parameters
 
@@ -134,7 +134,7 @@ def with_columns(classifier, source, X, scale):
 
 
 def model_and_samples(classifier, scale, *sources):
-    """Return the classifier or pipeline that a command fits or explains, and the Samples of files."""
+    """Return the classifier or pipeline that a command fits or explains, and the samples."""
     samples = read_samples(*sources)
     return with_columns(classifier, sources[0], samples.X, scale), samples
 

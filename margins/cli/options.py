@@ -24,7 +24,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of such commands."""
+    """A group of commands that reject an option given twice."""
 
     command_class = Command
 
@@ -72,7 +72,7 @@ settings = click.option(
     multiple=True,
     help="Any parameter of the algorithm (see `margins describe`); may be repeated.",
 )
-# Parameters that have a separate option: name, option, kind of value, help.
+# Parameters that have a separate option: name, option, metavar, help.
 PARAMETERS = (
     ("C", "-C", "FLOAT", "Penalty of the soft margin. inf: the hard margin."),
     ("eps", "--eps", "FLOAT", "Accuracy to prove."),

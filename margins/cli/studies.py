@@ -157,7 +157,7 @@ def compare(
     _check_options("compare", classifiers.values(), scoring, n_jobs)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
-    studies, options = {}, _options_of_protocol(scoring, n_jobs, seed, quiet)
+    studies, options = {}, _shared_options(scoring, n_jobs, seed, quiet)
     with _fits_of_study(source.path):
         for name, classifier in classifiers.items():
             model = with_columns(classifier, source, samples.X, scale)
@@ -191,7 +191,7 @@ def _parameters_by_name(names, parameters):
     chosen = {name: {} for name in names}
     for key, value in parameters.items():
         name, colon, parameter = key.rpartition(":")
-        takers = [name] if colon else [name for name in names if parameter in _parameters_of(name)]
+        takers = [name] if colon else [name for name in names if parameter in _parameter_names(name)]
         if not takers or not set(takers) <= set(chosen):
             raise CommandError(
                 f"-p of compare must set a parameter of one of the compared algorithms, "
@@ -204,7 +204,7 @@ def _parameters_by_name(names, parameters):
     return list(chosen.items())
 
 
-def _parameters_of(name):
+def _parameter_names(name):
     """Return the names of the parameters of an algorithm."""
     return make_classifier(name, {}).get_params(deep=False).keys()
 
@@ -245,7 +245,7 @@ def study(
     _check_lengths(source, samples, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
-    options = _options_of_protocol(scoring, n_jobs, seed, quiet)
+    options = _shared_options(scoring, n_jobs, seed, quiet)
     with _fits_of_study(source.path):
         result = double_cross_validation(
             model,
@@ -281,8 +281,8 @@ def grid_of(settings):
     return {name: list(values.values()) for name, values in grid.items()}
 
 
-def _options_of_protocol(scoring, n_jobs, seed, quiet):
-    """Return the arguments of both protocols of studies, other than samples and folds: dict."""
+def _shared_options(scoring, n_jobs, seed, quiet):
+    """Return what `parameter_search` and `double_cross_validation` share, without samples and folds."""
     return {
         "scoring": scoring,
         "n_jobs": n_jobs,

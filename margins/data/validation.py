@@ -117,7 +117,7 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
 def codes_of(y, classes, name, owner):
     """Return the indices of labels in the classes of the owner, "stream" or "fit" (ndarray of int)."""
     if len(classes) < 2:
-        raise ValueError(f"classes of {name} must be at least 2. Got {classes.tolist()}.")
+        raise ValueError(f"classes of {name} must hold at least 2 labels. Got {classes.tolist()}.")
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     unknown = np.flatnonzero(classes[codes] != y)
     if len(unknown):

@@ -16,14 +16,14 @@ import numpy as np
 from margins.decremental._paths import Beginning, Path
 from margins.decremental._pivots import FREE, GONE, UPPER, ZERO
 
-# A path is followed over the samples that would reach a bound first, these many, or within its length;
-# and over those that have passed one all the same.
+# How many samples a round adds to those that a path is followed over: the first to reach their bounds.
 N_NEAR = 32
 # More samples, pivots or rounds take as long as a fit.
 MAX_NEAR = 512
 MAX_PIVOTS = 400
 MAX_ROUNDS = 30
-# By how much a variable must pass a bound to count, of the margin 1 and of the largest dual variable.
+# A variable has passed a bound if it is beyond it by this share of its unit: the margin 1, or the
+# largest dual variable.
 ROUNDING = 1e-9
 # Memory for columns of the response, which paths share.
 MAX_BYTES = 2**25
@@ -100,8 +100,8 @@ class Paths:
         return ends
 
     def _first_near(self, group):
-        """The group; with those nearest to a bound, if it has all free support vectors, and a free
-        intercept needs another one."""
+        """The group and, if the intercept is free and the group holds all free support vectors, the
+        samples nearest to a bound."""
         response = self._response
         if not self._needs_free or response.is_free_vector[group].sum() < len(response.free):
             return group
@@ -124,7 +124,7 @@ class Paths:
             path = Path(self._begin, near[number], len(groups[number]))
             n_passed = path.follow(MAX_PIVOTS, passed)
             if n_passed == 0:
-                end = End(*path.end())  # rounded pivots may have overflown
+                end = End(*path.end())  # rounded pivots may have overflowed
                 if np.isfinite(end.alpha).all() and np.isfinite(end.directions).all():
                     ends[number] = end
             elif n_passed > 0:

@@ -50,8 +50,8 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     are fitted by Newton steps on sums over partitions (`margins.partitions`). `n_iter_` then counts
     passes, and there is no `dual_coef_`.
 
-    **Take it for** the optimum of LinearSVC's or SVC's problem, with a proof, in the least time.
-    **Rather not for** comparing the rules of papers: it runs whichever solver is fastest.
+    **Use it for** the optimum of LinearSVC's or SVC's problem, with a proof, in the least time.
+    **Avoid it for** comparing the rules of papers: it runs whichever solver is fastest.
 
     **Source**: Panagiotakopoulos & Tsampouka (2010), Keerthi & DeCoste (2005), Yan & Li (2020), Notay
     (2000), Lin, Weng & Keerthi (2008); the docstrings of the solvers, in `margins.solvers`, say more.

@@ -6,7 +6,7 @@ INSTEAD: dict[str, str | tuple[str, str]] = {
     "average": ("averaging", "use averaging='averaged'"),
     "break_ties": "if scores or votes are equal, the first class is predicted",
     "decision_function_shape": "there is one score for each class, as with 'ovr'",
-    "dual": "omit it: the data decide the solver, and primal and dual values are certified",
+    "dual": "omit it: the solver is chosen for the data, and the certificate has primal and dual values",
     "early_stopping": "use margins.callbacks.EarlyStopping with held-out samples",
     "eta0": ("eta", "use eta"),
     "multi_class": "classes are one-vs-rest; for pairs use MarginClassifier or OneVsOneClassifier",

@@ -155,9 +155,11 @@ class Engine:
         last = LastStep(self.estimator)
         if self.data.sample_weight is None:  # a Pipeline does not pass weights on
             last = last_step(self.estimator, settings)
-        against_lockstep = reason or lockstep.reason_against(last.classifier, last.settings(settings))
+        against_lockstep = reason or lockstep.reason_against(
+            last.classifier, last.without_prefix(settings)
+        )
         against_path = reason or study_paths.reason_against(
-            last.classifier, [last.settings(settings) for settings in searches]
+            last.classifier, [last.without_prefix(settings) for settings in searches]
         )
         self.lockstep_reason = self.lockstep_reason or against_lockstep
         self.path_reason = self.path_reason or against_path

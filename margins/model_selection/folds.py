@@ -65,7 +65,7 @@ def folds_of(splitter, X, y, groups, name, caller):
         rows = [_rows(part, len(y), fold) for part in (train, test)]
         labels = y[rows[0]]
         if np.all(labels == labels[0]):  # np.unique would sort, which may take longer than a fit
-            raise ValueError(f"{fold} must train on at least 2 classes. Got fewer.")
+            raise ValueError(f"{fold} must train on at least 2 classes. Got 1.")
         folds.append(tuple(rows))
     if not folds:
         raise ValueError(f"{name} of {caller} must give at least 1 fold. Got none.")

@@ -34,8 +34,8 @@ class LeaveOneOut:
     y : ndarray, shape (n_samples,)
         The labels passed.
     scores : ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
-        Decision values of each sample by the model without it, as `decision_function` returns them. If
-        a prediction is proven with less work, they are estimates from one step of the solution, within
+        Decision values of each sample by the model without it, as `decision_function` returns them.
+        Where less work proves a prediction, they are estimates from one step of the solution, within
         `bounds`. Infinite if the class has no other samples.
     bounds : ndarray of float64, shape (2, n_samples) for two classes, else (2, n_samples, n_problems)
         Proven lower and upper bounds; with one-vs-one, for the score of each pair of classes.

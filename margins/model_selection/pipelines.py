@@ -27,7 +27,7 @@ class LastStep(NamedTuple):
     prefix: str = ""
     preparation: Any = None
 
-    def settings(self, settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def without_prefix(self, settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the settings with the classifier's parameter names: list of dict."""
         n = len(self.prefix)
         return [{name[n:]: value for name, value in setting.items()} for setting in settings]

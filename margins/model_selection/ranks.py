@@ -225,7 +225,8 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
         for algorithm, study in studies[name].items():
             if not isinstance(study, Study):
                 raise TypeError(
-                    f"studies of rank must be Studies. Got {study!r} for {algorithm!r} on {name!r}."
+                    f"studies of rank must hold Study objects. Got {study!r} for {algorithm!r} "
+                    f"on {name!r}."
                 )
         if sorted(studies[name]) != sorted(algorithms):
             raise ValueError(

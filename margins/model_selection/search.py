@@ -52,7 +52,7 @@ cache : path-like, optional
     processes run a study. If results cannot be written (say, to a full disk), they are not kept, and a
     RuntimeWarning states why.
 random_state : int, RandomState or None, default=None
-    Seed of folds that `cv` does not fix, and of splitters and estimators whose `random_state` is None.
+    Seed of folds given as a number, and of splitters and estimators whose `random_state` is None.
     None: a new seed; with a cache, the seed that the same study drew first.
 progress : bool, optional
     Show a progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.

@@ -175,7 +175,12 @@ def _in_lockstep(shared, task, current):
     last = last_step(shared.estimator, task.settings)
     X_train, X_test = last.prepared(X_train, y[train], X_test)
     trained = lockstep.scores_in_lockstep(
-        last.classifier, last.settings(task.settings), X_train, y[train], X_test, sample_weight=weight
+        last.classifier,
+        last.without_prefix(task.settings),
+        X_train,
+        y[train],
+        X_test,
+        sample_weight=weight,
     )
     return _scored(shared, trained, X_test, y[test], started)
 
@@ -189,7 +194,7 @@ def _along_c(shared, task, current):
     X_train, X_test = sealed(X_train, shared.X), sealed(X_test, shared.X)
     weight = part_of(shared.sample_weight, train)
     last = last_step(estimator, task.settings)
-    classifier, Cs = last.classifier, [setting["C"] for setting in last.settings(task.settings)]
+    classifier, Cs = last.classifier, [setting["C"] for setting in last.without_prefix(task.settings)]
     started = time.perf_counter()
     X_train, X_test = last.prepared(X_train, y_train, X_test)
     trained = study_paths.train_along_c(classifier, Cs, X_train, y_train, X_test, sample_weight=weight)

@@ -15,7 +15,7 @@ from margins.plotting.style import (
     count_on,
     labels_of,
     legend,
-    looks_of,
+    look_among,
     scale_for,
     with_defaults,
 )
@@ -141,7 +141,7 @@ class CertificateDisplay(Display):
         for index, (updates, low, label) in enumerate(
             zip(self.updates, self.low, labels_of(self.labels), strict=True)
         ):
-            looks = looks_of(index, n_curves) | {"linestyle": "-", "markersize": 4}
+            looks = look_among(index, n_curves) | {"linestyle": "-", "markersize": 4}
             below = looks | {"label": label}
             self.lines_ += ax.plot(updates, _drawable(low), **with_defaults(below, line_kw))
             if self.high is not None:

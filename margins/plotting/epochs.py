@@ -15,7 +15,7 @@ from margins.plotting.style import (
     count_on,
     labels_of,
     legend,
-    looks_of,
+    look_among,
     scale_for,
     with_defaults,
 )
@@ -128,7 +128,7 @@ class EpochsDisplay(Display):
         for index, (epochs, values, label) in enumerate(
             zip(self.epochs, self.values, labels_of(self.labels), strict=True)
         ):
-            looks = looks_of(index, n_curves) | {"label": label, "markersize": 4}
+            looks = look_among(index, n_curves) | {"label": label, "markersize": 4}
             if len(epochs) > 40:
                 looks["markevery"] = len(epochs) // 20
             self.lines_ += ax.plot(epochs, values, **with_defaults(looks, line_kw))

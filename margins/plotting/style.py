@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
-# Okabe & Ito (2008), Color Universal Design, strongest first, without yellow, which is too faint.
+# Okabe & Ito (2008), Color Universal Design, strongest first, with grey for black and
+# without yellow, which is too faint.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", ":")
@@ -60,7 +61,7 @@ class Display:
 
 
 def look(index: int) -> dict[str, Any]:
-    """Return colour, marker and dashes of a line by its index; they repeat after three rounds."""
+    """Return the colour, marker and dashes of a line by its index."""
     turn, number = divmod(index, len(COLOURS))
     return {
         "color": COLOURS[number],
@@ -69,7 +70,7 @@ def look(index: int) -> dict[str, Any]:
     }
 
 
-def looks_of(index: int, n_curves: int) -> dict[str, Any]:
+def look_among(index: int, n_curves: int) -> dict[str, Any]:
     """Return the `look` of a curve; more than `MANY` curves are all thin and without markers."""
     if n_curves <= MANY:
         return look(index)
@@ -121,7 +122,7 @@ def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
 
 
 def with_defaults(defaults: dict[str, Any], keywords: dict[str, Any] | None) -> dict[str, Any]:
-    """Return matplotlib keywords, which replace defaults."""
+    """Return the defaults, replaced or extended by the keywords."""
     return defaults | (keywords or {})
 
 

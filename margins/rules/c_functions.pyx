@@ -30,8 +30,8 @@ def Native(function):
         - 4 doubles, a condition: the squared length of the weight vector, the number t of updates, the sum of
           the dual variables, the label, -1 or 1; it returns the threshold;
         - 3 doubles, a shrink: the first three of these; it returns the factor;
-        - 6 or 9 doubles, an update: the product a.y_k, the squared length of the sample, its dual variable and
-          the upper bound of this, the squared length of the weight vector, t and, if there are 9, the sum of the
+        - 6 or 9 doubles, an update: the product a.y_k, the squared length of the sample, its dual variable, the
+          upper bound of that variable, the squared length of the weight vector, t and, if there are 9, the sum of the
           dual variables, the label, the threshold; it returns how much of y_k is added.
 
         An additional argument ``void *`` receives the user data of the LowLevelCallable. The function must

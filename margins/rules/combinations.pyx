@@ -112,8 +112,8 @@ cdef class Shifting(Update):
     """Add the sample with weight ``lam / (lam + t)``: ``a <- (t a + lam y) / (lam + t)``.
 
     The weight vector is a convex combination of samples, in which the sample of the j-th update has a weight
-    roughly proportional to ``j**(lam - 1)``. lam = 1 gives the mean of the samples. If sample weights multiply
-    updates, they multiply what is added.
+    roughly proportional to ``j**(lam - 1)``. lam = 1 gives the mean of the samples. Sample weights, if used,
+    multiply what is added.
 
     Source: Cavallanti, Cesa-Bianchi & Gentile (2007), the shifting perceptron algorithm.
 

@@ -11,8 +11,8 @@ seeds of the share of wrong predictions. The three smallest of a column are mark
     jumping     another hyperplane after every tenth of the stream
     sparse      texts of 40 words out of 5,000 with frequencies as in language, as CSR
 
-`sgd` is scikit-learn's SGDClassifier with the hinge loss, for comparison. The table decides what
-docs/choosing.md advises.
+`sgd` is scikit-learn's SGDClassifier with the hinge loss, for comparison. docs/streams.md has the
+table, where the kinds are called fixed (noisy), drifting (noisy), jumping and sparse.
 
     python scripts/benchmarks/benchmark_streams.py [--seeds 5] [--chunks 200]
 """
@@ -77,7 +77,7 @@ def _direction(rng):
 
 
 def _texts(n_chunks, rng):
-    """Yield texts as counts of their words, and whether their words speak for one topic."""
+    """Yield texts as scaled counts of their words, and their topic: -1 or 1."""
     frequencies = 1 / np.arange(1, N_WORDS + 1)
     frequencies /= frequencies.sum()
     topic = rng.normal(size=N_WORDS)

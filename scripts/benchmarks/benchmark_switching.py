@@ -1,6 +1,6 @@
 """The same task in another library and in this one, each at its defaults: docs/coming_from.md's table.
 
-Processor seconds, the smaller of `--turns` alternating fits, and the share of the samples that both
+Processor seconds, the least of `--turns` alternating fits, and the share of the samples that both
 classify alike. Linear tasks are fits of Adult (a9a, 32,561 samples); SVC gets the satellite images
 (satimage, 4,435 samples of 6 classes, standardized). LIBLINEAR's `train` and Vowpal Wabbit read the same
 svmlight file as `margins train`; they are left out if `liblinear-train` or `train` is not on the path,
@@ -39,7 +39,7 @@ TITLES = ("task", "seconds there", "seconds here", "ratio", "same labels")
 
 def tasks(m):
     """(title, their classifier, ours, kind of data) of every task in Python, for m samples."""
-    kernel = {"loss": "hinge", "penalize_intercept": False, "multi_class": "ovo"}
+    as_svc = {"loss": "hinge", "penalize_intercept": False, "multi_class": "ovo"}
     alpha = 1e-4
     sgd = margins.MarginClassifier(loss="hinge", C=1 / (alpha * m))
     pa = margins.get("pa-i")(max_iter=1000, tol=1e-3)
@@ -51,8 +51,8 @@ def tasks(m):
             margins.MarginClassifier(loss="hinge"),
             "a9a",
         ),
-        ("SVC()", SVC(), margins.MarginClassifier(kernel="rbf", **kernel), "satimage"),
-        ("SVC(kernel='linear')", SVC(kernel="linear"), margins.MarginClassifier(**kernel), "satimage"),
+        ("SVC()", SVC(), margins.MarginClassifier(kernel="rbf", **as_svc), "satimage"),
+        ("SVC(kernel='linear')", SVC(kernel="linear"), margins.MarginClassifier(**as_svc), "satimage"),
         ("SGDClassifier()", SGDClassifier(alpha=alpha, random_state=0), sgd, "a9a"),
         (
             "Perceptron()",

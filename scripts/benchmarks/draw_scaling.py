@@ -127,13 +127,13 @@ def draw(gaps, memories, path):
         right.plot(
             np.array(ROWS) / 1000,
             np.array(values) / 2**20,
-            marker="osD"[index],
+            marker="Do^"[index],
             color=COLOURS[(2, 0, 4)[index]],
             label=name,
         )
     size = np.array(ROWS) * N_FEATURES * 8 / 2**20
     right.plot(np.array(ROWS) / 1000, size, color="0.5", linestyle=":", label="the samples themselves")
-    right.set(xlabel="thousand samples of 50 features", ylabel="peak of memory (MB)", ylim=(0, None))
+    right.set(xlabel="thousand samples of 50 features", ylabel="peak of memory (MiB)", ylim=(0, None))
     for ax in (left, right):
         ax.grid(**GRID)
         ax.legend(fontsize=8)

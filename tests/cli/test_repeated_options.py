@@ -22,7 +22,7 @@ def test_values_of_one_parameter_are_joined(run, train_file, grid):
         ),
         (["train", "DATA", "m", "--seed", "1", "--seed", "1"], "--seed may be given only once."),
         (["train", "DATA", "m", "-C", "1", "-p", "C=2"], "C may be given only once. Got -C and -p C."),
-        (["train", "DATA", "m", "-p", "tau=1", "-p", "tau=2"], "Got -p tau more than once."),
+        (["train", "DATA", "m", "-p", "tau=1", "-p", "tau=2"], "Got several -p tau."),
         (
             ["train", "DATA", "m", "--seed", "1", "-p", "random_state=2"],
             "Got --seed and -p random_state",

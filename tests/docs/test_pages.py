@@ -34,8 +34,8 @@ def test_the_docstring_of_an_algorithm_has_the_words_of_its_rows():
     for name in algorithm_pages.built_in():
         words = algorithm_pages.words_of(name)
         for key, mark in (
-            ("take", "Take it for"),
-            ("rather_not", "Rather not for"),
+            ("take", "Use it for"),
+            ("rather_not", "Avoid it for"),
             ("source", "Source"),
         ):
             assert words[key], f"The docstring of {name} has no **{mark}** ... phrase."

@@ -98,7 +98,9 @@ def test_what_cannot_be_ranked_is_an_error(studies):
         rank(one)
     with pytest.raises(ValueError, match="must have the same algorithms on every data set"):
         rank({**one, "other": {"pam": studies["data 1"]["pam"], "pa-i": studies["data 1"]["pa-i"]}})
-    with pytest.raises(TypeError, match="studies of rank must be Studies. Got 1 for 'pam' on 'x'"):
+    with pytest.raises(
+        TypeError, match="studies of rank must hold Study objects. Got 1 for 'pam' on 'x'"
+    ):
         rank({**one, "x": {"pam": 1}})
     with pytest.raises(ValueError, match=r"the shape \(data sets, algorithms\), here \(2, 2\)"):
         Ranking([[1, 2, 3]], ["a", "b"], ["x", "y"])
