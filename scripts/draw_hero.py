@@ -102,7 +102,7 @@ def draw_times(ax, points):
     ax.set_yticks(range(len(names)), [f"{RIVALS[name]}, {counts[name]}" for name in names], fontsize=8)
     ax.invert_yaxis()
     ax.set_xlabel("processor time of margins / theirs")
-    ax.set_title("a dot is a problem (their number), a bar the median", fontsize=9)
+    ax.set_title("dot: a problem; bar: median", fontsize=9)
 
 
 def draw(points, path):
@@ -117,8 +117,8 @@ def draw(points, path):
         1, 4, figsize=(11, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1.15, 1.3]}
     )
     final = fit(X, y, 1000)
-    draw_gap(axes[0], X, y, fit(X, y, EARLY), f"after {EARLY} epochs: proven gap and its limit")
-    draw_gap(axes[1], X, y, final, "at the end: nothing wider exists")
+    draw_gap(axes[0], X, y, fit(X, y, EARLY), f"gap and its limit, {EARLY} epochs")
+    draw_gap(axes[1], X, y, final, "at the end: they are equal")
     draw_bounds(axes[2], final)
     draw_times(axes[3], points)
     figure.savefig(path, dpi=130)
