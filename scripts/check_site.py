@@ -96,6 +96,9 @@ async function look(page) {
   for (const image of inside.images)
     if (image.complete && image.naturalWidth === 0)
       faults.push([page, "picture not loaded: " + image.src]);
+  const still = inside.createElement("style");  // colours that still change would be measured half-way
+  still.textContent = "* { transition: none !important; }";
+  inside.head.appendChild(still);
   for (const mode of ["light", "dark"]) {
     inside.documentElement.dataset.theme = mode;
     const text = faint(inside);
