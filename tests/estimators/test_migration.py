@@ -15,7 +15,7 @@ X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
 
 @pytest.mark.parametrize("kind", [margins.MarginClassifier, margins.MarginClassifierCV])
 def test_parameters_of_scikit_learn_are_refused_with_what_to_give_instead(kind):
-    names = {"tol": "eps", "dual": "certified", "penalty": "LinearSVC", "probability": "calibration"}
+    names = {"tol": "eps", "dual": "certificate", "penalty": "LinearSVC", "probability": "calibration"}
     for name, word in names.items():
         with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{name}': .*{word}"):
             kind(**{name: 1})
