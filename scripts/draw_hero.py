@@ -7,7 +7,6 @@ exceed (dashed), early and at the end. Middle: both, epoch by epoch. Right: rati
 from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`.
 """
 
-import argparse
 import sys
 import warnings
 from pathlib import Path
@@ -127,14 +126,7 @@ def draw(points, path):
 
 def main(argv=None):
     """Read the ratios and draw."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("files", nargs="+", metavar="JSON")
-    parser.add_argument("--figure", required=True, metavar="PNG")
-    arguments = parser.parse_args(argv)
-    points = [point for file in arguments.files for point in draw_ratios.points_of(file)]
-    draw(points, arguments.figure)
+    draw(*draw_ratios.points_and_figure(__doc__, argv))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ The names that our pages use are few and their addresses follow one pattern, so 
 written here before Sphinx looks for them.
 """
 
-import tempfile
 import zlib
 from pathlib import Path
 
@@ -63,7 +62,8 @@ def write(path, project, address, names):
 
 def add_inventories(app, config):
     """Write the inventories and tell intersphinx where they are."""
-    folder = Path(tempfile.mkdtemp(prefix="inventories"))
+    folder = Path(app.doctreedir, "inventories")
+    folder.mkdir(parents=True, exist_ok=True)
     for project, (site, address, names) in PROJECTS.items():
         path = folder / f"{project}.inv"
         write(path, project, address, names)

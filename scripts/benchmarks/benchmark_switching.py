@@ -12,9 +12,7 @@ or the Python package `vowpalwabbit` is not installed.
 import argparse
 import importlib.util
 import math
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +30,7 @@ from margins.text import aligned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
+import benchmark_command_line
 import real_data
 
 TITLES = ("task", "seconds there", "seconds here", "ratio", "same labels")
@@ -76,14 +75,8 @@ def compared(theirs, ours, X, y, turns):
 
 
 def command_seconds(command, turns):
-    """Smallest processor seconds of a command: float."""
-    best = math.inf
-    for _ in range(turns):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+    """Return the least processor seconds of a command: float."""
+    return min(benchmark_command_line.seconds_of(command) for _ in range(turns))
 
 
 def command_rows(X, y, turns):

@@ -92,15 +92,20 @@ def draw(points, path):
     plt.close(figure)
 
 
-def main(argv=None):
+def points_and_figure(description, argv=None):
+    """Read the command line of a script that draws ratios: (points of the files, picture's path)."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", nargs="+", metavar="JSON")
     parser.add_argument("--figure", required=True, metavar="PNG")
     arguments = parser.parse_args(argv)
-    points = [point for file in arguments.files for point in points_of(file)]
-    draw(points, arguments.figure)
+    return [point for file in arguments.files for point in points_of(file)], arguments.figure
+
+
+def main(argv=None):
+    points, figure = points_and_figure(__doc__, argv)
+    draw(points, figure)
     return points
 
 
