@@ -8,17 +8,66 @@ as small as for any sum of positive numbers.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t
-from margins._sparse cimport Rows, axpy, nonzeros
+from libc.stdint cimport int32_t, int64_t
+from margins._sparse cimport Rows, axpy, is_dense, nonzeros
+from margins.linalg._vectorised cimport add_four_rows  # no-cython-lint: for its macro
 
 import numpy as np
 
 # Number of differences between two checks for Ctrl-C: a few milliseconds.
 cdef Py_ssize_t DIFFERENCES_PER_SIGNAL_CHECK = 1 << 22
+cdef Py_ssize_t BLOCK = 1 << 14  # numbers of dense points that are read together, so that they stay in the cache
+
+cdef extern from *:
+    """
+    MARGINS_VECTORISED
+    static void margins_add_squares(double *sums, const double *points, double x, int64_t n)
+    {
+        for (int64_t i = 0; i < n; i++)
+            sums[i] += (x - points[i]) * (x - points[i]);
+    }
+    """
+    void add_squares "margins_add_squares"(double* sums, const double* points, double x, int64_t n) noexcept nogil
 
 
 def squared_distances(Rows rows not None, Rows points not None):
     """Return the squared distances of all rows from all points (float64, shape (n_rows, n_points))."""
+    if is_dense(rows) and is_dense(points):
+        return _dense_distances(rows, points)
+    return _sparse_distances(rows, points)
+
+
+cdef _dense_distances(Rows rows, Rows points):
+    """Return the distances, feature by feature for many points at a time."""
+    cdef Py_ssize_t i, j, k, n, begin = 0, n_features = rows.n_features, n_unchecked = 0
+    cdef Py_ssize_t length = max(<Py_ssize_t> 16, BLOCK // max(n_features, <Py_ssize_t> 1))
+    cdef double[::1] vector = np.zeros(n_features + 1), block = np.empty(length * n_features + 1)
+    result = np.zeros((rows.n_rows, points.n_rows))
+    cdef double[:, ::1] out = result
+    with nogil:
+        while begin < points.n_rows:
+            n = min(length, points.n_rows - begin)
+            for j in range(n):
+                axpy(points, begin + j, 1, &vector[0])
+                for i in range(n_features):
+                    block[i * length + j] = vector[i]
+                axpy(points, begin + j, -1, &vector[0])
+            for k in range(rows.n_rows):
+                axpy(rows, k, 1, &vector[0])
+                for i in range(n_features):
+                    add_squares(&out[k, begin], &block[i * length], vector[i], n)
+                axpy(rows, k, -1, &vector[0])
+                n_unchecked += n * n_features
+                if n_unchecked > DIFFERENCES_PER_SIGNAL_CHECK:
+                    n_unchecked = 0
+                    with gil:
+                        PyErr_CheckSignals()
+            begin += n
+    return result
+
+
+cdef _sparse_distances(Rows rows, Rows points):
+    """Return the distances, by the stored numbers of each pair."""
     cdef Py_ssize_t i, j, n_row, n_point, n_unchecked = 0
     cdef double[:, ::1] out
     # Row i as a vector of all features, and as its nonzero numbers.

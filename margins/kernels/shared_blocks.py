@@ -62,6 +62,12 @@ class SharedBlocks:
         return 0.5 * (matrix + matrix.T)
 
     @property
+    def matrix_in_memory(self):
+        """The matrix if a solver has computed all of its values; None otherwise."""
+        is_computed = "matrix" in vars(self) or isinstance(self._row_blocks, MatrixBlocks)
+        return self.matrix if is_computed else None
+
+    @property
     def indefinite(self):
         """The evidence so far that the kernel is not semidefinite (str or None).
 

@@ -88,7 +88,9 @@ def scores(Rows rows not None, const double[::1] weights not None, double bias):
     return high_array, low_array
 
 
-def kernel_scores(Rows rows not None, const double[::1] coefficients not None, double bias):
+def kernel_scores(
+    Rows rows not None, const double[::1] coefficients not None, double bias, const double[:, ::1] matrix=None
+):
     """Return the scores of all samples of a kernel matrix, and the squared norm of the weight vector.
 
     It reads the rows of all samples whose coefficient is not 0.
@@ -100,6 +102,8 @@ def kernel_scores(Rows rows not None, const double[::1] coefficients not None, d
     coefficients : ndarray of float64, shape (m,)
         Labels included.
     bias : float
+    matrix : ndarray of float64, shape (m, m), optional
+        The same rows, if they are in memory.
 
     Returns
     -------
@@ -110,14 +114,20 @@ def kernel_scores(Rows rows not None, const double[::1] coefficients not None, d
     """
     cdef Py_ssize_t j, k, m = rows.n_rows
     high_array, low_array = np.zeros(m), np.zeros(m)
-    cdef double[::1] high = high_array, low = low_array, row = np.empty(m)
+    cdef double[::1] high = high_array, low = low_array, computed_row = np.empty(m)
+    cdef const double* row = &computed_row[0]
     cdef double sqnorm = 0, rest = 0
+    if matrix is not None and (matrix.shape[0] != m or matrix.shape[1] != m):
+        raise ValueError(f"matrix must have shape {(m, m)}. Got {(matrix.shape[0], matrix.shape[1])}.")
     for j in range(m):
         if coefficients[j] == 0:
             continue
         with nogil:
-            row[:] = 0
-            rows.kernel_axpy(j, 1, &row[0])
+            if matrix is None:
+                computed_row[:] = 0
+                rows.kernel_axpy(j, 1, &computed_row[0])
+            else:
+                row = &matrix[j, 0]
             for k in range(m):
                 _add_product(coefficients[j], row[k], &high[k], &low[k])
         rows.check()

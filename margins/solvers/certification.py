@@ -328,7 +328,9 @@ class _Model:
         """Return scores in twice the working precision, and |w|^2 with bias, of rounded coefficients."""
         data, coefficients, bias = self.data, scale * self.coefficients, scale * self.bias
         if data.rows.is_kernel:
-            high, low, sqnorm = kernel_scores(data.rows, coefficients, bias)
+            blocks = data.rows.blocks
+            matrix = None if blocks is None else blocks.matrix_in_memory
+            high, low, sqnorm = kernel_scores(data.rows, coefficients, bias, matrix)
         else:
             high, low = scores(data.rows, coefficients, bias)
             sqnorm = float(coefficients @ coefficients)

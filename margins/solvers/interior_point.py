@@ -39,6 +39,8 @@ STEP = 0.995
 # A variable is moved onto a bound if its multiplier, divided by the variable's contribution to its own
 # gradient, exceeds a ratio: the smallest of these for which the gap is still proven.
 RATIOS = (1.0, 1e2, 1e4, 1e6, math.inf)
+# Variables are moved onto bounds once the products with multipliers sum to at most NEAR required gaps.
+NEAR = 10
 # RIDGE * n is added to a diagonal of n ones, so that rounding does not prevent the factorisation.
 RIDGE = 1e-15
 LARGEST = 1e100  # largest value of a variable: beyond this, a hard margin has no solution
@@ -151,7 +153,8 @@ class InteriorPointSolver(Solver):
         Returns the smallest gap of these points.
         """
         gap = math.inf
-        for ratio in RATIOS:
+        is_near = self._steps.complementarity <= NEAR * required * self._best.dual
+        for ratio in RATIOS if is_near else RATIOS[-1:]:
             if self._best.gap <= required and ratio >= self._ratio:
                 break  # no further reduction of support vectors
             point = self._point(self._steps.at_bounds(ratio))
@@ -219,8 +222,11 @@ class InteriorSteps:
 
     Attributes
     ----------
+    complementarity : float
+        Sum of the products of multipliers and the distances of their variables from the bounds: the
+        duality gap, once the gradient's equation holds.
     mu : float
-        Complementarity: mean product of a multiplier and the distance of its variable from the bound.
+        Its mean.
     """
 
     def __init__(self, H, upper, signs):
@@ -241,12 +247,11 @@ class InteriorSteps:
 
     @property
     def mu(self):
-        return self._complementarity(
-            self._x, self._slack, self._lower_multiplier, self._upper_multiplier
-        )
+        return self.complementarity / self._n_bounds
 
-    def _complementarity(self, x, slack, lower, upper):
-        return (float(x @ lower) + float(slack @ upper)) / self._n_bounds
+    @property
+    def complementarity(self):
+        return _complementarity(self._x, self._slack, self._lower_multiplier, self._upper_multiplier)
 
     def step(self):
         """Take one predictor and corrector step, and return False if that is impossible."""
@@ -279,7 +284,7 @@ class InteriorSteps:
         dx, _, lower, upper = direction(-x * z, -slack * t)
         primal, dual = step_lengths(dx, lower, upper)
         variables_after = x + primal * dx, slack - primal * dx, z + dual * lower, t + dual * upper
-        target = mu * (self._complementarity(*variables_after) / mu) ** 3
+        target = mu * (_complementarity(*variables_after) / (self._n_bounds * mu)) ** 3
         dx, db, lower, upper = direction(
             target - x * z - dx * lower, (target - slack * t + dx * upper) * self._is_bounded
         )
@@ -333,6 +338,10 @@ class _NewtonSystem:
             return dx, 0.0
         db = (self._normal @ dx - constraint) / (self._normal @ self._of_normal)
         return dx - db * self._of_normal, db
+
+
+def _complementarity(x, slack, lower, upper):
+    return float(x @ lower) + float(slack @ upper)
 
 
 def _step_length(values, changes):

@@ -13,7 +13,9 @@ from sklearn.gaussian_process import kernels as references
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 
 import margins
+from margins.data.binary_data import rows_of
 from margins.kernels import LINEAR, RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from margins.kernels._distances import squared_distances
 from margins.kernels.row_blocks import FORMULA_VALUES, UNIT
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -99,6 +101,23 @@ def test_squared_distances_that_rounding_makes_negative_are_zero():
     products = X @ X.T
     RBF(1.0).compiled()(products, sqnorms, sqnorms)
     assert products.max() == 1
+
+
+@pytest.mark.parametrize("shapes", [(1, 1, 1), (9, 70, 5), (3, 40, 2000), (600, 7, 33)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_squared_distances_are_the_same_in_both_directions(layout, shapes):
+    n_rows, n_points, d = shapes  # a block of dense points has 16 of 2000 features, 496 of 33
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(n_rows, d)) + 1e6, rng.normal(size=(n_points, d)) + 1e6
+    X[0, 0] = Z[-1, -1] = 0
+    if layout == "float32":
+        X, Z = X.astype(np.float32).astype(float), Z.astype(np.float32).astype(float)
+    rows, points = rows_of(LAYOUTS[layout](X)), rows_of(LAYOUTS[layout](Z))
+    distances = squared_distances(rows, points)
+    expected = [((x.astype(np.longdouble) - Z) ** 2).sum(axis=1) for x in X]
+    assert_allclose(distances, np.array(expected, float), rtol=1e-12)
+    if layout != "CSR":  # the sum of sparse rows begins with the columns of the second
+        assert_array_equal(distances, squared_distances(points, rows).T)
 
 
 # ----------------------------------------------------------------------- long rows, small distances

@@ -1,16 +1,19 @@
 """Objectives of rounded coefficients, against rational arithmetic, where slacks cancel."""
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from sample_problems import ALL_LAYOUTS, integers
+from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.data.binary_data import rows_of
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.losses._accurate import kernel_scores, scores
+from margins.solvers import certification
 from margins.solvers.certification import NEGLIGIBLE
 
 LOSSES = (SquaredHinge(3.0), Hinge(np.full(12, 3.0)), HardMargin())
@@ -69,14 +72,15 @@ def test_scores_have_twice_the_working_precision(layout):
         assert abs(Fraction(large) + Fraction(small) - f) <= Fraction(2) ** -95
 
 
-def test_scores_and_length_of_a_kernel_have_twice_the_working_precision():
+@pytest.mark.parametrize("is_in_memory", [False, True])
+def test_scores_and_length_of_a_kernel_have_twice_the_working_precision(is_in_memory):
     X, _ = integers(m=12, d=5)
     K = X @ X.T
     kernel = margins.kernels.selection.kernel_of(margins.get("pdm")(kernel="precomputed"), K)
     c = np.random.default_rng(2).normal(size=12)
     c[3] = 0.0
     bias = 1 - float(K[0] @ c)
-    high, low, sqnorm = kernel_scores(kernel.rows(K, 1.0), c, bias)
+    high, low, sqnorm = kernel_scores(kernel.rows(K, 1.0), c, bias, K if is_in_memory else None)
     exact_c = [Fraction(v) for v in c.tolist()]
     products = [sum(Fraction(v) * w for v, w in zip(row, exact_c, strict=True)) for row in K.tolist()]
     for product, large, small in zip(products, high.tolist(), low.tolist(), strict=True):
@@ -86,6 +90,25 @@ def test_scores_and_length_of_a_kernel_have_twice_the_working_precision():
     assert sqnorm == pytest.approx(
         float(sum(p * w for p, w in zip(products, exact_c, strict=True))), rel=1e-15
     )
+    with pytest.raises(ValueError, match=r"matrix must have shape \(12, 12\). Got \(3, 12\)."):
+        kernel_scores(kernel.rows(K, 1.0), c, bias, K[:3])
+
+
+def test_scores_of_a_small_problem_read_the_matrix_in_memory(monkeypatch):
+    # Rows that are computed again, one by one, took ten times as long as the fit.
+    X, y = integers(m=40, d=3)
+    fit = margins.MarginClassifier(kernel="rbf", loss="hinge", C=1e9, eps=1e-6)
+    given = []
+
+    def scores_of(rows, coefficients, bias, matrix):
+        given.append(matrix)
+        return kernel_scores(rows, coefficients, bias, matrix)
+
+    monkeypatch.setattr(certification, "kernel_scores", scores_of)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit.fit(X, y)
+    assert given and all(matrix.shape == (40, 40) for matrix in given)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)

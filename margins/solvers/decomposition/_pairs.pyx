@@ -2,16 +2,19 @@
 
 The problem: minimise over the steps d_i
 
-    f(d) = d.g + d.Q d / 2,   lower_i <= d_i <= upper_i,
+    f(d) = d.g + d.(Q + rho^2 + diag(D)) d / 2,   lower_i <= d_i <= upper_i,
 
-or the same with the constraint sum_i d_i = 0. Given: Q, g and the bounds. Left in place: d, and the gradient at d.
-Returned: the number of pairs that were moved.
+or the same with the constraint sum_i d_i = 0, for which rho^2 does not matter. Given: Q, rho^2, D, g and the bounds.
+Left in place: d and, up to the same number for all of them, the gradient at d. Returned: the number of pairs that
+were moved.
 
 Each iteration moves two variables to the best point of the plane that they span, or to its edge. The first is the
 variable whose best step decreases f most; the second is the variable that, with the first at its best, decreases f
 most. Pairs matter if rows of Q are alike, or share the large term rho^2: single moves would undo each other.
 
-Single precision suffices: steps are relative to the dual variables that the caller keeps in double precision.
+Single precision suffices: steps are relative to the dual variables that the caller keeps in double precision. rho^2 and
+D are separate because sums with Q would round off Q, if kernel values are tiny, or D, if C is large, which is all the
+curvature that equal samples with contrary labels have.
 
 Source: Fan, Chen & Lin (2005), Working set selection using second order information for training SVMs, with
 bounds instead of the equality constraint; Glasmachers & Igel (2006), Maximum-gain working set selection.
@@ -21,7 +24,10 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 from margins.linalg._vectorised cimport add_four_rows  # no-cython-lint: for its macro
 
+import numpy as np
+
 cdef double SINGULAR = 1e-6  # a smaller determinant of a pair, relative to both diagonal elements, is rounding
+cdef float LEAST_DIAGONAL = 1e-30  # a zero row without a diagonal term has none; its step ends at a bound
 
 cdef extern from *:
     """
@@ -53,15 +59,17 @@ cdef extern from *:
 
     /* Sets the gain of each variable's best step; returns the first with the largest gain, -1 if no gain is > 0. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
-    static int64_t margins_best_first(const float *g, const float *d, const float *lower, const float *upper,
-                                      const float *diagonal, const float *inverse, int64_t n, float *gains)
+    static int64_t margins_best_first(const float *g, float shift, const float *d, const float *lower,
+                                      const float *upper, const float *diagonal, const float *inverse, int64_t n,
+                                      float *gains)
     {
         float largest = 0;
         for (int64_t i = 0; i < n; i++) {
-            float step = -g[i] * inverse[i];  /* also where d[i] + step is rounded to d[i] */
+            float slope = g[i] + shift;
+            float step = -slope * inverse[i];  /* also where d[i] + step is rounded to d[i] */
             step = step < lower[i] - d[i] ? lower[i] - d[i] : step;
             step = step > upper[i] - d[i] ? upper[i] - d[i] : step;
-            gains[i] = -step * (g[i] + 0.5f * diagonal[i] * step);
+            gains[i] = -step * (slope + 0.5f * diagonal[i] * step);
         }
         for (int64_t i = 0; i < n; i++)
             largest = gains[i] > largest ? gains[i] : largest;
@@ -70,13 +78,15 @@ cdef extern from *:
 
     /* The same after variable b, whose row of Q is `row`, has moved to its best point. */
     MARGINS_VECTORISED MARGINS_MAXIMUM
-    static int64_t margins_best_second(const float *g, const float *d, const float *lower, const float *upper,
-                                       const float *diagonal, const float *row, int64_t n, int64_t b, float *gains)
+    static int64_t margins_best_second(const float *g, float shift, const float *d, const float *lower,
+                                       const float *upper, const float *diagonal, const float *row, float rho2,
+                                       int64_t n, int64_t b, float *gains)
     {
-        float largest = 0, inverse = 1 / diagonal[b], ratio = g[b] * inverse;
+        float largest = 0, inverse = 1 / diagonal[b], ratio = (g[b] + shift) * inverse;
         for (int64_t i = 0; i < n; i++) {
-            float gradient = g[i] - row[i] * ratio;
-            float curvature = diagonal[i] - row[i] * row[i] * inverse;
+            float element = row[i] + rho2;
+            float gradient = (g[i] + shift) - element * ratio;
+            float curvature = diagonal[i] - element * element * inverse;
             float least = 1e-6f * diagonal[i];
             curvature = curvature < least ? least : curvature;
             float distance = gradient > 0 ? d[i] - lower[i] : upper[i] - d[i];
@@ -126,12 +136,12 @@ cdef extern from *:
     }
     """
     int64_t best_first "margins_best_first"(
-        const float* g, const float* d, const float* lower, const float* upper,
+        const float* g, float shift, const float* d, const float* lower, const float* upper,
         const float* diagonal, const float* inverse, int64_t n, float* gains
     ) noexcept nogil
     int64_t best_second "margins_best_second"(
-        const float* g, const float* d, const float* lower, const float* upper,
-        const float* diagonal, const float* row, int64_t n, int64_t b, float* gains
+        const float* g, float shift, const float* d, const float* lower, const float* upper,
+        const float* diagonal, const float* row, float rho2, int64_t n, int64_t b, float* gains
     ) noexcept nogil
     int64_t best_riser "margins_best_riser"(
         const float* F, const float* e, const float* upper, int64_t n, float* gains
@@ -145,48 +155,60 @@ cdef extern from *:
     ) noexcept nogil
 
 
+cdef const float[::1] diagonal_of(Q, float rho2, D):
+    """Return the diagonal of Q + rho^2 + diag(D), in which no element is 0."""
+    return np.maximum(np.diagonal(Q) + np.float32(rho2) + D, np.float32(LEAST_DIAGONAL))
+
+
 cdef Py_ssize_t move_pairs(
-    const float[:, ::1] Q, float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
-    const float[::1] diagonal, const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, float rho2, const float[::1] D, float[::1] g, float[::1] d,
+    const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
+    const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
     """Move pairs until no step decreases f by more than `reduction` times the first step.
 
-    Given are the diagonal of Q, at least `least_diagonal`, and its inverse; `gains` is overwritten.
+    Given are `diagonal_of` Q, rho^2 and D, and its inverse; `gains` is overwritten.
     """
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
     cdef int64_t first, second, last_first = -1, last_second = -1
     cdef float least = 0, step_first, step_second
+    cdef double shift = 0  # rho^2 sum_i d_i, which all elements of the gradient have in common
     cdef double floor = SINGULAR
-    cdef bint is_again
+    cdef bint is_again, is_limited
     while n_pairs < max_pairs:
         first = best_first(
-            &g[0], &d[0], &lower[0], &upper[0], &diagonal[0], &inverse[0], n, &gains[0]
+            &g[0], <float> shift, &d[0], &lower[0], &upper[0], &diagonal[0], &inverse[0], n, &gains[0]
         )
         if first < 0 or gains[first] <= least:
             break
         if n_pairs == 0:
             least = reduction * gains[first]
         second = best_second(
-            &g[0], &d[0], &lower[0], &upper[0], &diagonal[0], &Q[first, 0], n, first, &gains[0]
+            &g[0], <float> shift, &d[0], &lower[0], &upper[0], &diagonal[0], &Q[first, 0], rho2, n, first, &gains[0]
         )
         if second < 0:
             second = first  # the first moves alone
-        # A pair that is chosen again has less curvature than its last step assumed, so the floor is halved. Not if a
-        # bound is infinite: the curvature is then a diagonal term that single precision may not hold.
+        # A pair that is chosen again has less curvature than its last step assumed, so the floor is halved. Not if
+        # nothing else limits the step.
         is_again = first == last_first and second == last_second
-        floor = 0.5 * floor if is_again and isfinite(upper[first]) and isfinite(upper[second]) else SINGULAR
+        is_limited = isfinite(upper[first]) and isfinite(upper[second]) or D[first] + D[second] > 0
+        floor = 0.5 * floor if is_again and is_limited else SINGULAR
         last_first, last_second = first, second
-        _move(Q, g, d, lower, upper, first, second, floor, &step_first, &step_second)
+        _move(Q, rho2, D, g, shift, d, lower, upper, first, second, floor, &step_first, &step_second)
         if step_first == 0 and step_second == 0:
             break  # in single precision this is the optimum
         add_two_rows(&g[0], &Q[first, 0], &Q[second, 0], step_first, step_second, n)
+        g[first] += D[first] * step_first
+        g[second] += D[second] * step_second
+        shift += <double> rho2 * (<double> step_first + step_second)
         n_pairs += 1
     return n_pairs
 
 
 cdef Py_ssize_t move_balanced_pairs(
-    const float[:, ::1] Q, float[::1] F, float[::1] e, const float[::1] lower, const float[::1] upper,
-    const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e,
+    const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
+    float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
     """Move pairs until no step decreases f by more, with the constraint and the negative gradient F.
 
@@ -196,7 +218,7 @@ cdef Py_ssize_t move_balanced_pairs(
     cdef int64_t riser, faller, last_riser = -1, last_faller = -1
     cdef float least = 0, curvature, step
     cdef double floor = SINGULAR
-    cdef bint is_again
+    cdef bint is_again, is_limited
     while n_pairs < max_pairs:
         riser = best_riser(&F[0], &e[0], &upper[0], n, &gains[0])
         if riser < 0:
@@ -210,10 +232,11 @@ cdef Py_ssize_t move_balanced_pairs(
             least = reduction * gains[faller]
         # See `move_pairs`.
         is_again = riser == last_riser and faller == last_faller
-        floor = 0.5 * floor if is_again and isfinite(upper[riser]) and isfinite(lower[faller]) else SINGULAR
+        is_limited = isfinite(upper[riser]) and isfinite(lower[faller]) or D[riser] + D[faller] > 0
+        floor = 0.5 * floor if is_again and is_limited else SINGULAR
         last_riser, last_faller = riser, faller
-        curvature = diagonal[riser] + diagonal[faller]
-        curvature = max(curvature - 2 * Q[riser, faller], <float> (floor * curvature))
+        curvature = max(Q[riser, riser] + Q[faller, faller], 2 * LEAST_DIAGONAL)
+        curvature = max(curvature - 2 * Q[riser, faller], <float> (floor * curvature)) + (D[riser] + D[faller])
         step = min((F[riser] - F[faller]) / curvature, upper[riser] - e[riser], e[faller] - lower[faller])
         # Exactly at a bound, or it could be chosen again for a step that is rounded to nothing.
         e[riser] = upper[riser] if step == upper[riser] - e[riser] else e[riser] + step
@@ -221,38 +244,44 @@ cdef Py_ssize_t move_balanced_pairs(
         if step == 0:
             break
         add_two_rows(&F[0], &Q[riser, 0], &Q[faller, 0], -step, step, n)
+        F[riser] -= D[riser] * step
+        F[faller] += D[faller] * step
         n_pairs += 1
     return n_pairs
 
 
 cdef void _move(
-    const float[:, ::1] Q, const float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
-    Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
+    const float[:, ::1] Q, double rho2, const float[::1] D, const float[::1] g, double shift, float[::1] d,
+    const float[::1] lower, const float[::1] upper, Py_ssize_t i, Py_ssize_t j, double floor,
+    float* step_i, float* step_j
 ) noexcept nogil:
-    """Move d_i and d_j to the best point of their rectangle; their relative determinant is at least `floor`."""
-    cdef double a = Q[i, i], b = Q[i, j], c = Q[j, j], determinant, best = 0, x, y
+    """Move d_i and d_j to the best point of their rectangle; Q's relative determinant is at least `floor`."""
+    cdef double q = Q[i, i], p = Q[i, j], r = Q[j, j], a = q + rho2 + D[i], b = p + rho2, c = r + rho2 + D[j]
+    cdef double s = g[i] + shift, t = g[j] + shift, determinant, best = 0, x, y
     cdef float x_before = d[i], y_before = d[j], bound
     cdef int side
     if i == j:
-        d[i] = _between(x_before - g[i] / a, lower[i], upper[i])
+        d[i] = _between(x_before - s / a, lower[i], upper[i])
         step_i[0], step_j[0] = d[i] - x_before, 0
         return
-    # Rows that are alike, as for contrary duplicates, leave f almost linear, so the step is long.
-    determinant = max(a * c - b * b, floor * a * c)
-    x = x_before + (g[j] * b - g[i] * c) / determinant
-    y = y_before + (g[i] * b - g[j] * a) / determinant
+    # Rows that are alike, as for contrary duplicates, leave f almost linear, so the step is long. Of
+    # (q + rho^2) (r + rho^2) - (p + rho^2)^2, no digits cancel that the elements of Q have.
+    determinant = q * r - p * p + rho2 * (q + r - 2 * p)
+    determinant = max(determinant, floor * (q + rho2) * (r + rho2)) + (q + rho2) * D[j] + c * D[i]
+    x = x_before + (t * b - s * c) / determinant
+    y = y_before + (s * b - t * a) / determinant
     if lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]:
         d[i], d[j] = <float> x, <float> y
     else:  # the best point of an edge
         for side in range(2):
             bound = upper[i] if side else lower[i]
             if isfinite(bound):
-                y = _between(y_before - (g[j] + b * (bound - x_before)) / c, lower[j], upper[j])
-                _take_better(g, a, b, c, i, j, x_before, y_before, bound, y, d, &best)
+                y = _between(y_before - (t + b * (bound - x_before)) / c, lower[j], upper[j])
+                _take_better(s, t, a, b, c, i, j, x_before, y_before, bound, y, d, &best)
             bound = upper[j] if side else lower[j]
             if isfinite(bound):
-                x = _between(x_before - (g[i] + b * (bound - y_before)) / a, lower[i], upper[i])
-                _take_better(g, a, b, c, i, j, x_before, y_before, x, bound, d, &best)
+                x = _between(x_before - (s + b * (bound - y_before)) / a, lower[i], upper[i])
+                _take_better(s, t, a, b, c, i, j, x_before, y_before, x, bound, d, &best)
     step_i[0], step_j[0] = d[i] - x_before, d[j] - y_before
 
 
@@ -261,12 +290,12 @@ cdef inline float _between(double value, float lower, float upper) noexcept nogi
 
 
 cdef inline void _take_better(
-    const float[::1] g, double a, double b, double c, Py_ssize_t i, Py_ssize_t j,
+    double slope_i, double slope_j, double a, double b, double c, Py_ssize_t i, Py_ssize_t j,
     double x_before, double y_before, double x, double y, float[::1] d, double* best
 ) noexcept nogil:
     """Set d_i and d_j to (x, y) if that decreases f by more than the best point so far."""
     cdef double s = x - x_before, t = y - y_before
-    cdef double change = s * (g[i] + 0.5 * a * s + b * t) + t * (g[j] + 0.5 * c * t)
+    cdef double change = s * (slope_i + 0.5 * a * s + b * t) + t * (slope_j + 0.5 * c * t)
     if change < best[0]:
         best[0] = change
         d[i], d[j] = <float> x, <float> y

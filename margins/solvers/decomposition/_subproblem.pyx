@@ -2,10 +2,10 @@
 
 The problem: minimise over the steps d_i, i in W,
 
-    f(d) = d.g + d.Q d / 2,   lower_i <= d_i <= upper_i,   Q_ij = l_i l_j (K(x_i, x_j) + rho^2) + [i = j] D_i,
+    f(d) = d.g + d.(Q + diag(D)) d / 2,   lower_i <= d_i <= upper_i,   Q_ij = l_i l_j (K(x_i, x_j) + rho^2),
 
 where g is the gradient of the negative dual objective, and the bounds keep 0 <= alpha_i + d_i <= U_i.
-Given: Q, g and the bounds. Left in place: d, and the gradient at d. Returned: the number of pairs.
+Given: Q, D, g and the bounds. Left in place: d, and the gradient at d. Returned: the number of pairs.
 
 Steps move pairs of variables (`_pairs`), in single precision: they are relative to the dual variables that the
 caller keeps in double precision.
@@ -13,7 +13,7 @@ caller keeps in double precision.
 
 from libc.stdint cimport int32_t, int64_t
 from margins.linalg._vectorised cimport add_four_rows
-from margins.solvers.decomposition._pairs cimport least_diagonal, move_balanced_pairs, move_pairs
+from margins.solvers.decomposition._pairs cimport diagonal_of, move_balanced_pairs, move_pairs
 
 import numpy as np
 
@@ -58,7 +58,7 @@ cdef extern from *:
 
 def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
-    const float[::1] factors, const float[::1] diag, float sq_intercept_scaling,
+    const float[::1] factors, float sq_intercept_scaling,
     const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
 ):
     """Write Q. The part shared with the last working set is copied; only rows of new samples are read.
@@ -69,8 +69,8 @@ def sub_gram(
         Cached rows of the kernel matrix.
     slots_of_set, working_set : ndarrays of int32, shape (n,)
         Slots of the working set's rows, and its samples; the samples of the last working set come first.
-    factors, diag : ndarrays of float32, shape (n,)
-        l_i, or 1 if the subproblem has no labels; and D_i.
+    factors : ndarray of float32, shape (n,)
+        l_i, or 1 if the subproblem has no labels.
     sq_intercept_scaling : float
     last : ndarray of float32
         Q of the last working set, with the same factors.
@@ -87,7 +87,6 @@ def sub_gram(
         for i in range(n_kept, n):
             row = &slots[slots_of_set[i], 0]
             gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sq_intercept_scaling, i + 1)
-            Q[i, i] += diag[i]
         # Q is symmetric. It is mirrored in squares, which stay in the cache.
         begin = n_kept
         while begin < n:
@@ -99,34 +98,36 @@ def sub_gram(
 
 
 def minimise(
-    const float[:, ::1] Q, float[::1] g, float[::1] d, const float[::1] lower, const float[::1] upper,
-    float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, const float[::1] diag, float[::1] g, float[::1] d, const float[::1] lower,
+    const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
     """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved.
 
     Parameters
     ----------
     Q : ndarray of float32, shape (n, at least n)
+    diag : ndarray of float32, shape (n,)
+        D_i.
     g, d : ndarrays of float32, shape (n,)
         The gradient at d, and d; changed in place.
     lower, upper : ndarrays of float32, shape (n,)
     reduction : float
     max_pairs : int
     """
-    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(least_diagonal()))
+    cdef const float[::1] diagonal = diagonal_of(Q, 0, diag)
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     cdef float[::1] gains = np.empty(g.shape[0], np.float32)
     cdef Py_ssize_t n_pairs
     with nogil:
-        n_pairs = move_pairs(Q, g, d, lower, upper, diagonal, inverse, gains, reduction, max_pairs)
+        n_pairs = move_pairs(Q, 0, diag, g, d, lower, upper, diagonal, inverse, gains, reduction, max_pairs)
     return n_pairs
 
 
 def minimise_balanced(
-    const float[:, ::1] Q, float[::1] F, float[::1] e, const float[::1] lower, const float[::1] upper,
-    float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, const float[::1] diag, float[::1] F, float[::1] e, const float[::1] lower,
+    const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise ``e.Q e / 2 - F.e`` with the constraint sum_i e_i = 0; return the pairs moved.
+    """Minimise ``e.(Q + diag(D)) e / 2 - F.e`` with the constraint sum_i e_i = 0; return the pairs moved.
 
     Here e_i = l_i d_i, Q has no labels, and F is the negative gradient. Each iteration raises the variable with
     the largest F, and lowers by as much the variable that then gains most.
@@ -134,16 +135,18 @@ def minimise_balanced(
     Parameters
     ----------
     Q : ndarray of float32, shape (n, n)
+    diag : ndarray of float32, shape (n,)
+        D_i.
     F, e : ndarrays of float32, shape (n,)
         The negative gradient at e, and e; changed in place.
     lower, upper, reduction, max_pairs
         As in `minimise`.
     """
-    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(least_diagonal()))
+    cdef const float[::1] diagonal = diagonal_of(Q, 0, diag)
     cdef float[::1] gains = np.empty(F.shape[0], np.float32)
     cdef Py_ssize_t n_pairs
     with nogil:
-        n_pairs = move_balanced_pairs(Q, F, e, lower, upper, diagonal, gains, reduction, max_pairs)
+        n_pairs = move_balanced_pairs(Q, diag, F, e, lower, upper, diagonal, gains, reduction, max_pairs)
     return n_pairs
 
 

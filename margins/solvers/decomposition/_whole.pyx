@@ -1,10 +1,10 @@
 """The dual of few samples, with the whole kernel matrix in memory: from any start to a gap, in one loop.
 
-The problem, with signed dual variables b_k = l_k alpha_k and u = Q b, where Q = K + rho^2 + diag(D):
+The problem, with signed dual variables b_k = l_k alpha_k and u = (K + rho^2 + diag(D)) b:
 
-    min b.Q b / 2 - l.b,   0 <= l_k b_k <= U_k,   and, if the intercept is free, sum_k b_k = 0.
+    min b.u / 2 - l.b,   0 <= l_k b_k <= U_k,   and, if the intercept is free, sum_k b_k = 0.
 
-Given: Q in single precision, b and u. Left in place: b and u, whose gap is at most the required gap unless the
+Given: K in single precision, b and u. Left in place: b and u, whose gap is at most the required gap unless the
 limit on pairs is reached or nothing moves. Returned: the pairs moved, and the relative duality gap.
 
 In each round pairs move in single precision (`_pairs`), relative to the start of the round. Then b and u are
@@ -18,20 +18,23 @@ gain.
 
 from libc.math cimport INFINITY, fmax, fmin
 from margins.linalg._vectorised cimport add_four_rows
-from margins.solvers.decomposition._pairs cimport least_diagonal, move_balanced_pairs, move_pairs
+from margins.solvers.decomposition._pairs cimport diagonal_of, move_balanced_pairs, move_pairs
 
 import numpy as np
 
 
 def minimise_whole(
-    const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
-    const double[::1] diag, bint has_free_intercept, double required_gap, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] K, double sq_intercept_scaling, const double[::1] signs, double[::1] b, double[::1] u,
+    const double[::1] upper, const double[::1] diag, bint has_free_intercept,
+    double required_gap, float reduction, Py_ssize_t max_pairs
 ):
     """Move pairs until the gap is at most the required gap; see above.
 
     Parameters
     ----------
-    Q : ndarray of float32, shape (m, m)
+    K : ndarray of float32, shape (m, m)
+    sq_intercept_scaling : float
+        rho^2; without effect if the intercept is free.
     signs, b, u, upper, diag : ndarrays of float64, shape (m,)
         `b` and `u` are changed in place.
     has_free_intercept : bool
@@ -51,7 +54,8 @@ def minimise_whole(
     cdef double gap = INFINITY, intercept = 0
     cdef float[:, ::1] work = np.empty((5, m), np.float32)
     cdef float[::1] F = work[0], steps = work[1], lower = work[2], above = work[3], gains = work[4]
-    cdef const float[::1] diagonal = np.maximum(np.diagonal(Q), np.float32(least_diagonal()))
+    cdef float rho2 = 0 if has_free_intercept else sq_intercept_scaling
+    cdef const float[::1] D = np.asarray(diag).astype(np.float32), diagonal = diagonal_of(K, rho2, D)
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     with nogil:
         while True:
@@ -64,15 +68,15 @@ def minimise_whole(
                 above[k] = <float> (upper[k] - b[k] if signs[k] > 0 else -b[k])
             if has_free_intercept:
                 n = move_balanced_pairs(
-                    Q, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs
+                    K, D, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs
                 )
             else:
                 for k in range(m):
                     F[k] = -F[k]
                 n = move_pairs(
-                    Q, F, steps, lower, above, diagonal, inverse, gains, reduction, max_pairs - n_pairs
+                    K, rho2, D, F, steps, lower, above, diagonal, inverse, gains, reduction, max_pairs - n_pairs
                 )
-            if n == 0 or not _take(Q, signs, b, u, upper, steps, lower, above):
+            if n == 0 or not _take(K, rho2, signs, b, u, upper, diag, steps, lower, above):
                 break
             n_pairs += n
     return n_pairs, gap
@@ -116,12 +120,13 @@ cdef double _gap(
 
 
 cdef bint _take(
-    const float[:, ::1] Q, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
-    const float[::1] steps, const float[::1] lower, const float[::1] above
+    const float[:, ::1] K, double rho2, const double[::1] signs, double[::1] b, double[::1] u,
+    const double[::1] upper, const double[::1] diag, const float[::1] steps, const float[::1] lower,
+    const float[::1] above
 ) noexcept nogil:
     """Take the steps and update u; return False if no b_k changes, or a step is not finite."""
     cdef Py_ssize_t j, k = 0, n = 0, m = b.shape[0], n_moved = 0
-    cdef double after, least, most
+    cdef double after, least, most, total = 0
     cdef (const float*)[4] rows
     cdef double[4] c
     for k in range(m):
@@ -134,7 +139,9 @@ cdef bint _take(
             after = least if steps[k] == lower[k] else most if steps[k] == above[k] else b[k] + steps[k]
             after = fmax(least, fmin(after, most))
             if after != b[k]:
-                c[n], rows[n] = after - b[k], &Q[k, 0]
+                c[n], rows[n] = after - b[k], &K[k, 0]
+                u[k] += diag[k] * c[n]
+                total += c[n]
                 b[k] = after
                 n += 1
                 n_moved += 1
@@ -143,4 +150,6 @@ cdef bint _take(
                 c[j], rows[j] = 0, rows[0]
             add_four_rows(&u[0], rows[0], rows[1], rows[2], rows[3], c[0], c[1], c[2], c[3], m)
             n = 0
+    for k in range(m):
+        u[k] += rho2 * total
     return n_moved > 0

@@ -129,24 +129,14 @@ class DecompositionSolver(Solver):
         else:
             from_intercept = data.sq_intercept_scaling * self._label_sum
             self._v = data.signs * run.weights.products(data) - from_intercept
-        self._Q_of_all = self._matrix()
-        if self._Q_of_all is None:
+        self._K_of_all = self._blocks.rows_of_all(self._tuning.whole)  # None: there are many samples
+        if self._K_of_all is None:
             self._start_sets()
         # The total movement of the dual variables, and its value when each product was last exact.
         # Variables of a warm start count, because it is unknown how their products were summed.
         self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
-
-    def _matrix(self):
-        """Return K + rho^2 + diag(D), as float32 of shape (m, m); None if there are many samples."""
-        Q = self._blocks.rows_of_all(self._tuning.whole)
-        if Q is not None:
-            if self._sq_intercept_scaling > 0:
-                Q += np.float32(self._sq_intercept_scaling)
-            diagonal = Q.reshape(-1)[:: len(Q) + 1]
-            diagonal += self._diag
-        return Q
 
     def _start_sets(self):
         """Start with an empty working set."""
@@ -161,7 +151,7 @@ class DecompositionSolver(Solver):
     def epoch(self, run):
         """See `Solver.epoch`."""
         required = run.required_gap
-        steps = self._steps_of_sets(required) if self._Q_of_all is None else self._steps_of_all(required)
+        steps = self._steps_of_sets(required) if self._K_of_all is None else self._steps_of_all(required)
         n_changed, n_accesses, is_proven, is_stationary = steps
         is_exhausted = self._work > self._max_work
         self.sums_are_fresh, intercept = False, None
@@ -212,7 +202,8 @@ class DecompositionSolver(Solver):
         u = self._v + self._diag * b
         u += self._sq_intercept_scaling * self._label_sum
         n_pairs, gap = minimise_whole(
-            self._Q_of_all,
+            self._K_of_all,
+            self._sq_intercept_scaling,
             self._signs,
             b,
             u,
@@ -314,13 +305,15 @@ class DecompositionSolver(Solver):
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
         Q = self._Q[:n]
-        factors = (as_single(self._factors(signs)), as_single(diag))
-        last = self._last_Q, self._kept_positions.astype(np.int32)
-        sub_gram(self._blocks.slots, slots, working_set, *factors, self._sq_intercept_scaling, *last, Q)
+        factors, last = (
+            as_single(self._factors(signs)),
+            (self._last_Q, self._kept_positions.astype(np.int32)),
+        )
+        sub_gram(self._blocks.slots, slots, working_set, factors, self._sq_intercept_scaling, *last, Q)
         self._Q, self._last_Q = self._last_Q, self._Q
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = as_single(-alpha), as_single(upper - alpha)
-        steps, n_pairs = self._minimise(Q, gradient, lower, above, signs)
+        steps, n_pairs = self._minimise(Q, as_single(diag), gradient, lower, above, signs)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0
         after = np.clip(alpha + steps, 0, upper)
@@ -350,12 +343,12 @@ class DecompositionSolver(Solver):
         """Return the factors of the rows and columns of the kernel matrix in the subproblem."""
         return signs
 
-    def _minimise(self, Q, gradient, lower, upper, signs):
+    def _minimise(self, Q, diag, gradient, lower, upper, signs):
         """Solve the subproblem: return the steps, ndarray of float32, and the number of pairs moved."""
         steps = np.zeros(len(Q), np.float32)
         tuning = self._tuning
         limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
-        return steps, minimise(Q, as_single(gradient), steps, lower, upper, *limits)
+        return steps, minimise(Q, diag, as_single(gradient), steps, lower, upper, *limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` if rounding violates a constraint other than the bounds; here there is none."""
@@ -371,7 +364,7 @@ class DecompositionSolver(Solver):
 
     def _sum_what_counts(self):
         """Compute products of support vectors and samples that seem to count; return these as a mask."""
-        if self._Q_of_all is not None:
+        if self._K_of_all is not None:
             counts = np.ones(len(self._alpha), bool)
         else:
             counts = (self._state().margins < 1 + CLEARANCE) | (self._alpha > 0)

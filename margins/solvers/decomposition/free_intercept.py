@@ -89,11 +89,12 @@ class FreeInterceptSolver(DecompositionSolver):
     def _factors(self, signs):
         return np.ones_like(signs)
 
-    def _minimise(self, Q, gradient, lower, upper, signs):
+    def _minimise(self, Q, diag, gradient, lower, upper, signs):
         is_positive = signs > 0
         moves = np.zeros(len(Q), np.float32)
         n_pairs = minimise_balanced(
             Q,
+            diag,
             as_single(-signs * gradient),
             moves,
             np.where(is_positive, lower, -upper),

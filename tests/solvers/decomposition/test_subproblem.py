@@ -37,7 +37,16 @@ def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
     for seed in range(5):
         Q, g, lower, upper = problem(seed, n, rank, offset)
         d, gradient = np.zeros(n, F), g.astype(F)
-        minimise(Q.astype(F), gradient, d, lower.astype(F), upper.astype(F), 0.0, 200 * n + 100)
+        minimise(
+            Q.astype(F),
+            np.zeros(n, F),
+            gradient,
+            d,
+            lower.astype(F),
+            upper.astype(F),
+            0.0,
+            200 * n + 100,
+        )
         assert np.all((lower.astype(F) <= d) & (d <= upper.astype(F)))
         steps = d.astype(np.float64)
         value = steps @ g + steps @ Q @ steps / 2
@@ -49,7 +58,7 @@ def test_no_pair_moves_at_the_optimum():
     Q = np.eye(3, dtype=F)
     d, gradient = np.zeros(3, F), np.array([1, -1, 0], F)
     at_zero = np.zeros(3, F)
-    assert minimise(Q, gradient, d, at_zero, at_zero, 0.0, 10) == 0
+    assert minimise(Q, at_zero, gradient, d, at_zero, at_zero, 0.0, 10) == 0
     assert_array_equal(d, 0)
 
 
@@ -57,7 +66,7 @@ def test_two_equal_samples_take_one_step_together():
     Q = np.ones((2, 2), F)  # singular
     d, gradient = np.zeros(2, F), np.array([-1, -1], F)
     bounds = np.zeros(2, F), np.full(2, 0.7, F)
-    minimise(Q, gradient, d, *bounds, 0.0, 10)
+    minimise(Q, np.zeros(2, F), gradient, d, *bounds, 0.0, 10)
     assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
 
 
@@ -67,13 +76,26 @@ def test_contrary_duplicates_go_to_their_bounds_soon(C, most):
     upper = np.full(2, C, F)
     Q = np.array([[2, -2], [-2, 2]], F)
     d, gradient = np.zeros(2, F), np.array([-1, -1], F)
-    assert minimise(Q, gradient, d, np.zeros(2, F), upper, 0.0, 100) <= most
+    assert minimise(Q, np.zeros(2, F), gradient, d, np.zeros(2, F), upper, 0.0, 100) <= most
     assert_array_equal(d, C)
     # With the constraint, one rises and the other one, of a contrary label, falls by as much.
     Q, slopes, moves = np.full((2, 2), 2, F), np.array([1, -1], F), np.zeros(2, F)
     lower, upper = np.array([0, -C], F), np.array([C, 0], F)
-    assert minimise_balanced(Q, slopes, moves, lower, upper, 0.0, 100) <= most
+    assert minimise_balanced(Q, np.zeros(2, F), slopes, moves, lower, upper, 0.0, 100) <= most
     assert_array_equal(moves, [C, -C])
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e9])
+def test_contrary_duplicates_find_their_diagonal_terms(C):
+    diag, bounds = np.full(2, 1 / (2 * C), F), (np.zeros(2, F), np.full(2, np.inf, F))
+    Q, d = np.array([[2, -2], [-2, 2]], F), np.zeros(2, F)
+    gradient = np.array([-1, -1], F)
+    assert minimise(Q, diag, gradient, d, *bounds, 0.0, 100) < 60  # Q + diag(D) is Q in single precision
+    assert_allclose(d, 2 * C, rtol=1e-5)
+    Q, slopes, moves = np.full((2, 2), 2, F), np.array([1, -1], F), np.zeros(2, F)
+    free = np.array([0, -np.inf], F), np.array([np.inf, 0], F)
+    assert minimise_balanced(Q, diag, slopes, moves, *free, 0.0, 100) < 60
+    assert_allclose(moves, [2 * C, -2 * C], rtol=1e-5)
 
 
 @pytest.mark.parametrize("correlation", [-1.0, -0.999999, -0.5, 0.0, 0.5, 0.999999, 1.0])
@@ -86,7 +108,7 @@ def test_a_pair_moves_to_the_best_point_of_its_rectangle(correlation):
         lower, upper = -rng.random(2) * (rng.random(2) < 0.7), rng.random(2)
         d = np.zeros(2, F)
         # After a first step the other variable may gain, too.
-        minimise(Q.astype(F), g.astype(F), d, lower.astype(F), upper.astype(F), 0.0, 2)
+        minimise(Q.astype(F), np.zeros(2, F), g.astype(F), d, lower.astype(F), upper.astype(F), 0.0, 2)
         steps = d.astype(np.float64)
         value = steps @ g + steps @ Q @ steps / 2
         assert value <= optimum(Q, g, lower, upper) + 1e-5
@@ -98,12 +120,10 @@ def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     m, n, padding = 300, 100, 7
     K = rng.integers(-4, 5, size=(m, m)).astype(F)
     K += K.T
-    signs, diag = rng.choice([-1, 1], m).astype(F), rng.integers(0, 4, size=m).astype(F) / 4
+    signs = rng.choice([-1, 1], m).astype(F)
 
     def matrix_of(samples):
-        return (K[samples][:, samples] + 2) * np.outer(signs[samples], signs[samples]) + np.diag(
-            diag[samples]
-        )
+        return (K[samples][:, samples] + 2) * np.outer(signs[samples], signs[samples])
 
     before = rng.permutation(m)[:n]
     places = np.sort(rng.permutation(n)[:n_kept]).astype(np.int32)
@@ -113,7 +133,7 @@ def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     slots = np.zeros((m, m), F)
     slots[where[n_kept:]] = K[working_set[n_kept:]]  # rows of those that are kept are not read
     Q = np.full((n, n + padding), np.nan, F)
-    arguments = signs[working_set], diag[working_set], 2.0, matrix_of(before), places
+    arguments = signs[working_set], 2.0, matrix_of(before), places
     sub_gram(slots, where, working_set, *arguments, Q)
     assert_array_equal(Q[:, :n], matrix_of(working_set))
     assert np.isnan(Q[:, n:]).all()

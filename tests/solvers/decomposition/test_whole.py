@@ -32,15 +32,15 @@ LOSSES = {"hinge": (2.0, 0.0), "squared_hinge": (math.inf, 0.25), "hard_margin":
 
 
 def solve(K, signs, loss, has_free_intercept, required_gap, max_pairs=100_000):
-    """b, u and what `minimise_whole` returns, from zero."""
+    """K, b, u and what `minimise_whole` returns, from zero."""
     m = len(signs)
     upper, diag = (np.full(m, value) for value in LOSSES[loss])
-    Q = (K + np.diag(diag) + (not has_free_intercept)).astype(np.float32)
+    K, rho2 = K.astype(np.float32), float(not has_free_intercept)
     b, u = np.zeros(m), np.zeros(m)
     result = minimise_whole(
-        Q, signs, b, u, upper, diag, has_free_intercept, required_gap, 1e-2, max_pairs
+        K, rho2, signs, b, u, upper, diag, has_free_intercept, required_gap, 1e-2, max_pairs
     )
-    return Q, b, u, *result
+    return K, b, u, *result
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,11 +49,12 @@ def solve(K, signs, loss, has_free_intercept, required_gap, max_pairs=100_000):
 def test_the_gap_that_is_returned_is_that_of_the_dual_variables(loss, has_free_intercept, seed):
     K, signs = problem(seed)
     upper, diagonal = LOSSES[loss]
-    Q, b, u, n_pairs, gap = solve(K, signs, loss, has_free_intercept, 1e-4)
+    K, b, u, n_pairs, gap = solve(K, signs, loss, has_free_intercept, 1e-4)
     assert n_pairs > 0 and gap <= 1e-4
     alpha = signs * b
     assert (alpha >= 0).all() and (alpha <= upper).all()
-    assert_allclose(u, Q.astype(np.float64) @ b, atol=1e-6 * alpha.sum())
+    rho2 = not has_free_intercept
+    assert_allclose(u, (K.astype(np.float64) + rho2) @ b + diagonal * b, atol=1e-6 * alpha.sum())
     scores = u - diagonal * b
     sqnorm = b @ scores
     dual = alpha.sum() - 0.5 * sqnorm - 0.5 * diagonal * (b @ b)
@@ -84,11 +85,19 @@ def test_an_end_of_pairs_comes_before_the_gap():
 def test_nothing_moves_at_the_optimum():
     K, signs = problem(1)
     m = len(signs)
-    Q, b, u, *_ = solve(K, signs, "hinge", True, 1e-12)
+    K, b, u, *_ = solve(K, signs, "hinge", True, 1e-12)
     before = b.copy()
     upper, diag = np.full(m, 2.0), np.zeros(m)
-    assert minimise_whole(Q, signs, b, u, upper, diag, True, 1e-4, 1e-2, 1000)[0] == 0
+    assert minimise_whole(K, 0.0, signs, b, u, upper, diag, True, 1e-4, 1e-2, 1000)[0] == 0
     assert_array_equal(b, before)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_kernel_values_much_smaller_than_the_penalty_of_the_intercept_count(loss):
+    # K + 1 is 1 in single precision.
+    K, signs = problem(2)
+    fit = margins.MarginClassifier(kernel="precomputed", loss=loss, C=1e9, eps=1e-3).fit(1e-9 * K, signs)
+    assert fit.converged_ and fit.solver_ == "decomposition"  # not interior-point steps, too
 
 
 @pytest.mark.parametrize("penalize_intercept", [False, True])
