@@ -151,6 +151,8 @@ class ConjugateTuning:
     # if an epoch reduces the gap only to more than this share, the target of the next is halved
     slow_reduction: float = 0.8
     restart: int = 20  # search directions restart after this many passes
+    # after another solver, passes end if this many certificates in a row have no smaller gap than it had
+    patience: int = 20
     # the certificate is computed if the estimated gap is at most this multiple of the required gap
     check_ratio: float = 2.0
     epochs_per_check: int = 4  # and at least once in this many epochs

@@ -264,16 +264,14 @@ class _Planner:
         if not self.problem.loss.is_smooth:
             yield builder.more_passes(self.tuning.newton.near_epochs, self._is_near())
         yield builder.newton("Newton steps from the mean of the late iterates", self._newton_solver)
-        yield builder.conjugate("in case Newton steps end without the proof", from_solution=True)
+        yield builder.reserve("in case Newton steps end without the proof")
 
     def newton(self):
         """Plan Newton steps alone; after a warm start with conjugate passes in reserve."""
         if self.is_warm:
             yield self.builder.newton("Newton steps from the last fit", self._newton_solver)
             if ConjugateSolver.why_not(self.problem) is None:
-                yield self.builder.conjugate(
-                    "in case Newton steps end without the proof", from_solution=True
-                )
+                yield self.builder.reserve("in case Newton steps end without the proof")
             return
         size = self._subsample_size()
         yield self._newton_from_zero(size)
@@ -295,7 +293,7 @@ class _Planner:
         elif is_free:
             return  # all other solvers penalise the intercept
         elif ConjugateSolver.why_not(self.problem) is None:
-            yield self.builder.conjugate(purpose, from_solution=True)
+            yield self.builder.reserve(purpose)
         else:
             yield self.builder.unlearning(purpose)
 
@@ -305,7 +303,7 @@ class _Planner:
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
         yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
-        yield self.builder.conjugate("in case Newton steps end without the proof", from_solution=True)
+        yield self.builder.reserve("in case Newton steps end without the proof")
 
     def interior_point(self):
         """Plan interior-point steps alone."""

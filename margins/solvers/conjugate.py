@@ -34,18 +34,25 @@ class ConjugateSolver(Solver):
     max_passes : float
         The solver ends if it is expected to need more passes over all samples than this.
     tuning : margins.tuning.ConjugateTuning, optional
+    gap : float
+        The gap of another solver. This one ends if too many certificates in a row have no smaller gap.
+
+    Attributes
+    ----------
+    has_stalled : bool
+        True if it has ended for this reason.
     """
 
     name = "conjugate"
     corrects_rounding = True
 
-    def __init__(self, rules, max_passes=math.inf, tuning=TUNING.conjugate):
+    def __init__(self, rules, max_passes=math.inf, tuning=TUNING.conjugate, gap=math.inf):
         self._rules, self._max_passes, self._tuning = rules, max_passes, tuning
         self._has_budget = not math.isinf(max_passes)
         self._target = rules.condition.b
         self._sets = None
         self._safety = 1.0  # share of the tolerance that an estimated gap may have
-        self._least_gap = math.inf
+        self._least_gap, self._gap_to_beat, self._n_no_better = math.inf, gap, 0
         self._estimate = 0.0  # estimated gap after the last epoch
         self._first_estimate = self._least_estimate = math.inf
         self._gap_of_estimate = None  # proven gap / estimated gap, at the last proof
@@ -96,9 +103,14 @@ class ConjugateSolver(Solver):
         if run.data.has_free_intercept and check_gap and run.weights.dual_sum > 0:
             self._recentre(run)
             self._n_since_restart = math.inf  # a direction would include this change, too
+        is_exhausted = is_exhausted or self.has_stalled
         return EpochReport(
             n_changed, sets.n_accesses - n_accesses_before, n_rejected, check_gap, is_exhausted
         )
+
+    @property
+    def has_stalled(self):
+        return self._n_no_better >= self._tuning.patience
 
     def release(self):
         """See `Solver.release`: its search directions are as long as the weight vector."""
@@ -151,6 +163,9 @@ class ConjugateSolver(Solver):
         if gap > self._tuning.slow_reduction * self._least_gap:
             self._safety = min(0.5 * self._safety, self._estimate / gap)
         self._least_gap = min(self._least_gap, gap)
+        if math.isfinite(self._gap_to_beat):
+            self._n_no_better = 0 if gap < self._gap_to_beat else self._n_no_better + 1
+            self._gap_to_beat = min(gap, self._gap_to_beat)
         if self._estimate > 0 and math.isfinite(gap):
             self._gap_of_estimate = gap / self._estimate
 

@@ -6,15 +6,23 @@ certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_
 epochs.
 """
 
+import copy
 import time
 from collections.abc import Iterable
 
+from margins.certificate import Certificate
 from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.rounding import Rounding
 from margins.solvers.state import RunState
+
+# What makes the model and its certificate.
+MODEL = (
+    *("data", "features", "weights", "theta", "_primal", "solver", "products", "certificate"),
+    *("primal_scale", "dual_scale", "_is_certified"),
+)
 
 
 class Run(RunState):
@@ -23,6 +31,8 @@ class Run(RunState):
     Parameters and attributes are those of `RunState`. Between phases, algorithms read a run and change
     it with the methods of its state; the methods here belong to the driver.
     """
+
+    _kept = None  # the run as it was when `keep_model` was called
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run."""
@@ -84,6 +94,24 @@ class Run(RunState):
                 self.n_accesses - accesses,
                 time.perf_counter() - seconds,
             )
+        )
+
+    def keep_model(self):
+        """Keep the certified model, in case the solvers that follow end with a worse one."""
+        if self._is_certified and self.averaging is None:
+            self._kept = copy.copy(self)
+            self._kept.weights = self.weights.copy()
+
+    def _return_to(self, kept):
+        """Return to a model that was kept, with the best dual value so far."""
+        n_updates = self.weights.n_updates
+        vars(self).update({name: getattr(kept, name) for name in MODEL})
+        if self._leave_rounding():
+            self.certify()
+        self._is_as_returned = False
+        self.certify_as_returned()
+        self.certificate = Certificate.from_bounds(
+            self.certificate.primal, self._best_dual, n_updates, self.certificate.margin
         )
 
     def begin_epoch(self):
@@ -210,6 +238,10 @@ class Run(RunState):
         if self._leave_rounding() or not self._is_certified:
             self.certify()
         self.certify_as_returned()
+        kept, self._kept = self._kept, None
+        if kept is not None and kept.certificate.gap < self.certificate.gap:
+            self._return_to(kept)
+            is_late = True
         if is_late:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
         was_stopped = self._stop not in (None, self._converged_ending)

@@ -3,6 +3,7 @@
 `margins.solvers.auto` decides what a plan contains.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -189,7 +190,9 @@ class PhaseBuilder:
         purpose = f"as long as they seem to cost less than {max_passes:.3g} passes"
         return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
 
-    def conjugate(self, purpose="conjugate passes until the proof", from_solution=False):
+    def conjugate(
+        self, purpose="conjugate passes until the proof", from_solution=False, is_reserve=False
+    ):
         """Plan conjugate passes, with b doubled until the certificate confirms eps.
 
         Parameters
@@ -197,17 +200,26 @@ class PhaseBuilder:
         purpose : str
         from_solution : bool
             True: the margin is at 1, or will be after the best scaling, and must be at b.
+        is_reserve : bool
+            True: another solver has not proven eps; the passes end if they come no closer to it.
         """
 
         def phases(run):
             b, delta_b = self.threshold(run)
+            gap = math.inf
+            if is_reserve and run.certificate is not None:
+                gap = run.certificate.gap
+                run.keep_model()
             if from_solution:
                 run.rescale_to_feasible()
                 run.rescale(b)
             while True:
                 if b > 0:
                     rules = unlearning_rules(run, b, delta_b)
-                    yield Phase(solver=ConjugateSolver(rules, tuning=self._tuning.conjugate))
+                    solver = ConjugateSolver(rules, tuning=self._tuning.conjugate, gap=gap)
+                    yield Phase(solver=solver)
+                    if solver.has_stalled:
+                        return
                 else:
                     yield from unlearning_phases(run, b, delta_b, name="unlearning")
                 if run.finished:
@@ -216,6 +228,10 @@ class PhaseBuilder:
                     b = refined(run, b)
 
         return PlannedPhase("conjugate", purpose, phases)
+
+    def reserve(self, purpose):
+        """Plan conjugate passes for what another solver leaves unproven."""
+        return self.conjugate(purpose, from_solution=True, is_reserve=True)
 
     def unlearning(
         self,

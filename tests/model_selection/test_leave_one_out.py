@@ -338,3 +338,17 @@ def test_callbacks_are_refused_since_no_fit_would_notify_them():
     classifier = margins.MarginClassifier().set_callbacks(ProgressBar())
     with pytest.raises(ValueError, match="callbacks of .* must be none. Got "):
         margins.leave_one_out(classifier, X_OF_ERRORS, Y_OF_ERRORS)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("convert", [np.asarray, np.float32], ids=["double", "single"])
+def test_features_far_from_0_are_proven_if_the_intercept_is_free(loss, convert):
+    # They took minutes of refits, which proved nothing.
+    X, y = scaled(load_breast_cancer, 100)
+    X = np.round(X, 3)
+    classifier = margins.MarginClassifier(loss=loss, penalize_intercept=False)
+    shift = 2.0**20 if convert is np.asarray else 2.0**6
+    near, far = (margins.leave_one_out(classifier, convert(Z), y) for Z in (X, X + shift))
+    assert far.is_proven.all() and far.n_refits == 0
+    np.testing.assert_array_equal(far.predictions, near.predictions)
+    np.testing.assert_allclose(far.scores, near.scores, atol=1e-6 if convert is np.asarray else 1e-2)

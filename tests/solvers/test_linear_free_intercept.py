@@ -294,3 +294,18 @@ def test_dual_variables_keep_their_bounds_before_anything_is_proven(solver, seed
     }
     dual = make(**params).fit(X, y).dual_coef_[0]
     assert (dual >= 0).all() and (dual <= C * (1 + 4e-16)).all()
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("shift", [1e4, 1e6])
+def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(loss, shift):
+    # The passes in reserve left a gap of 4 where Newton steps had left 1e-7, after a thousand epochs.
+    X, y = breast_cancer()
+    fit = make(loss=loss, eps=1e-12).fit(X + shift, y)
+    assert not fit.converged_ and fit.solver_.endswith("conjugate")
+    assert fit.certificates_[0].gap <= 1e-6 and fit.n_iter_ < 100
+    assert fit.n_updates_ == sum(phase.updates for phase in fit.phases_[0])
+    slacks = np.maximum(1 - np.where(y, 1, -1) * fit.decision_function(X + shift), 0)
+    value = slacks.sum() if loss == "hinge" else slacks @ slacks
+    assert_allclose(0.5 * fit.coef_[0] @ fit.coef_[0] + value, fit.certificates_[0].primal, rtol=1e-8)
