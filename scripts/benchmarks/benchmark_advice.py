@@ -1,0 +1,122 @@
+"""Errors on new samples of every algorithm after a fit to a fixed set, with default parameters.
+
+Eight kinds of generated sets, 400 samples to train and 2,000 to test unless a line says otherwise. Each
+number is the mean over the seeds of the share of wrong predictions; test labels have no noise. The three
+smallest of a column are marked by `*`. The last columns are processor milliseconds.
+
+    clean       20 features, one hyperplane, no noise
+    noisy       the same, with 15 % of the training labels flipped
+    few         the same, with 60 samples to train
+    outliers    the same as `clean`, with 2 % of the training samples flipped and five times as long
+    relevant    500 features, of which 5 decide
+    uneven      a tenth of the samples positive, 10 % of the labels flipped; the error is the mean of both
+                classes
+    correlated  as `noisy`, with features that share most of their variance
+    raw         as `noisy`, with features from 0.1 to 1000 times as large
+
+`pfm` is told the margin of the training set. docs/choosing.md has the table.
+
+    python scripts/benchmarks/benchmark_advice.py [--seeds 5]
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import margins
+from margins.text import aligned
+
+N_TRAIN, N_FEW, N_TEST = 400, 60, 2000
+N_FEATURES, N_WIDE, N_RELEVANT = 20, 500, 5
+KINDS = ("clean", "noisy", "few", "outliers", "relevant", "uneven", "correlated", "raw")
+TIMED = ("clean", "noisy", "raw")
+
+
+def command_line():
+    """Return the parser of the options: argparse.ArgumentParser."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="default: all")
+    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="default: all")
+    return parser
+
+
+def samples_of(kind, seed):
+    """Return training and test samples of a kind: X, y, X_test, y_test, with labels -1 and 1."""
+    rng = np.random.default_rng(seed)
+    n, d = N_FEW if kind == "few" else N_TRAIN, N_WIDE if kind == "relevant" else N_FEATURES
+    X = rng.normal(size=(n + N_TEST, d)) / np.sqrt(d)
+    if kind == "correlated":
+        X = 0.3 * X + rng.normal(size=(len(X), 1)) / np.sqrt(d)
+    normal = rng.normal(size=d)
+    if kind == "relevant":
+        normal[N_RELEVANT:] = 0
+    scores = (X - X.mean(axis=0)) @ normal
+    y = np.where(scores > (np.quantile(scores, 0.9) if kind == "uneven" else 0), 1, -1)
+    if kind == "raw":
+        X = X * 10.0 ** rng.uniform(-1, 3, d)
+    train, test = slice(n), slice(n, None)
+    X_train, y_train = X[train].copy(), y[train].copy()
+    share = {"noisy": 0.15, "few": 0.15, "correlated": 0.15, "raw": 0.15, "uneven": 0.1, "outliers": 0.02}
+    flipped = rng.random(n) < share.get(kind, 0)
+    y_train[flipped] *= -1
+    if kind == "outliers":
+        X_train[flipped] *= 5
+    return X_train, y_train, X[test], y[test]
+
+
+def classifier_of(name, X, y, seed):
+    """Return the classifier of a name, with default parameters."""
+    classifier = margins.get(name)()
+    if name == "pfm":
+        auto = margins.MarginClassifier().fit(X, y)
+        classifier.set_params(gamma=0.5 * auto.certificates_[0].margin)
+    if "random_state" in classifier.get_params():
+        classifier.set_params(random_state=seed)
+    return classifier
+
+
+def measure(name, kind, seed):
+    """Return the error on the test samples, and the processor seconds of the fit: (float, float)."""
+    X, y, X_test, y_test = samples_of(kind, seed)
+    classifier = classifier_of(name, X, y, seed)
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, y)
+    seconds = time.process_time() - begin
+    wrong = classifier.predict(X_test) != y_test
+    return float(np.mean([wrong[y_test == label].mean() for label in (-1, 1)])), seconds
+
+
+def main(arguments=None):
+    """Print the table."""
+    options = command_line().parse_args(arguments)
+    names = options.algorithms or ["auto", *(n for n in margins.registry.built_ins() if n != "auto")]
+    timed = [kind for kind in options.kinds if kind in TIMED]
+    for name in names:
+        measure(name, "few", 0)  # fits import modules when they first need them
+    errors, seconds = {}, {}
+    for kind in options.kinds:
+        for name in names:
+            measured = [measure(name, kind, seed) for seed in range(options.seeds)]
+            errors[name, kind], seconds[name, kind] = np.mean(measured, axis=0)
+    columns = [marked([errors[name, kind] for name in names]) for kind in options.kinds]
+    columns += [[f"{1000 * seconds[name, kind]:.3g}" for name in names] for kind in timed]
+    header = ["algorithm", *options.kinds, *(f"ms, {kind}" for kind in timed)]
+    print(aligned([header, *zip(names, *columns, strict=True)]))
+
+
+def marked(errors):
+    """Errors as text, the three smallest with a star: list of str."""
+    limit = sorted(errors)[:3][-1]
+    return [f"{error:.3f}{'*' if error <= limit else ' '}" for error in errors]
+
+
+if __name__ == "__main__":
+    main()
