@@ -12,8 +12,8 @@ no noise. The three smallest of a column are marked by `*`. The last columns are
     uneven      a tenth of the samples positive, 10 % of the labels flipped
     correlated  as `noisy`, with features that share most of their variance
     raw         as `noisy`, with features from 0.1 to 1000 times as large
-    real        ten data sets of MARGINS_DATA, two seeds each: features scaled, 15 % of the training labels
-                flipped; left out without the data
+    real        ten data sets of MARGINS_DATA, two seeds each: features scaled, 15 % of the training
+                labels flipped; left out without the data
 
 `pfm` is told half the margin of the training set, and `alma, p` has p = 2 ln(number of features).
 docs/choosing.md has the table.
@@ -22,6 +22,7 @@ docs/choosing.md has the table.
 """
 
 import argparse
+import functools
 import sys
 import time
 import warnings
@@ -86,11 +87,17 @@ def samples_of(kind, seed):
     return X_train, y_train, X[test], y[test]
 
 
+@functools.cache
+def _real_data(name):
+    samples = real_data.binary(name)
+    return MaxAbsScaler().fit_transform(samples.X), samples.y
+
+
 def _real_samples(name, rng):
     """Return the same of a data set."""
-    samples = real_data.binary(name)
-    order = rng.permutation(len(samples.y))[: N_TRAIN + N_TEST]
-    X, y = MaxAbsScaler().fit_transform(samples.X)[order], samples.y[order]
+    X, y = _real_data(name)
+    order = rng.permutation(len(y))[: N_TRAIN + N_TEST]
+    X, y = X[order], y[order]
     n = min(N_TRAIN, len(y) // 2)
     flipped = rng.random(n) < NOISE["noisy"]
     return X[:n], np.where(flipped, -y[:n], y[:n]), X[n:], y[n:]
