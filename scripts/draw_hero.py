@@ -4,7 +4,8 @@
 
 Left: samples in the plane, the widest gap that the fit has found (grey) and the limit that no gap can
 exceed (dashed), early and at the end. Middle: both, epoch by epoch. Right: ratios of processor time,
-from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`.
+from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`. A second
+file, hero_narrow.png, has the same for telephones, two by two.
 """
 
 import sys
@@ -105,28 +106,35 @@ def draw_times(ax, points):
 
 
 def draw(points, path):
-    """Draw the whole picture."""
+    """Draw the whole picture, and a narrow one beside it."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
+    wide = {"gridspec_kw": {"width_ratios": [1, 1, 1.15, 1.3]}, "figsize": (11, 3)}
+    _draw(points, plt.subplots(1, 4, layout="constrained", **wide), path)
+    narrow = path.with_stem(f"{path.stem}_narrow")
+    _draw(points, plt.subplots(2, 2, layout="constrained", figsize=(5.6, 5.4)), narrow)
+    plt.close("all")
+
+
+def _draw(points, figure_and_axes, path):
+    figure, axes = figure_and_axes
+    axes = axes.ravel()
     X, y = problem()
-    figure, axes = plt.subplots(
-        1, 4, figsize=(11, 3), layout="constrained", gridspec_kw={"width_ratios": [1, 1, 1.15, 1.3]}
-    )
     final = fit(X, y, 1000)
     draw_gap(axes[0], X, y, fit(X, y, EARLY), f"gap and its limit, {EARLY} epochs")
     draw_gap(axes[1], X, y, final, "at the end: they are equal")
     draw_bounds(axes[2], final)
     draw_times(axes[3], points)
     figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 def main(argv=None):
     """Read the ratios and draw."""
-    draw(*draw_ratios.points_and_figure(__doc__, argv))
+    points, figure = draw_ratios.points_and_figure(__doc__, argv)
+    draw(points, Path(figure))
 
 
 if __name__ == "__main__":

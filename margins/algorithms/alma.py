@@ -129,7 +129,8 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     `dual_coef_`, available if C is finite, belongs to `certificates_`; `coef_` is proportional to the
     sum of alpha_k y_k x_k only if ``p=2``.
 
-    **Use it for** few relevant features among many. **Avoid it for** the margin of the 2-norm.
+    **Use it for** few relevant features among many, with p = 2 ln(number of features). **Avoid it for**
+    the margin of the 2-norm.
 
     **Source**: Gentile (2001), A New Approximate Maximal Margin Classification Algorithm, Theorem 3.
 

@@ -12,7 +12,8 @@ class AlphaBoundPerceptron(NoiseTolerantClassifier):
     Samples that are misclassified repeatedly are treated as noise; the bound acts like the upper bounds
     of the dual variables in the L1-SVM. Mistakes beyond the bound count neither as updates nor as votes.
 
-    **Use it for** a few outliers. **Avoid it for** clean samples: the bound only slows the fit.
+    **Use it for** noisy labels and outliers. **Avoid it for** clean samples: `perceptron` makes fewer
+    errors.
 
     **Source**: Khardon & Wachman (2007), section 2.3 and Figure 2.
 

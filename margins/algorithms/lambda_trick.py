@@ -15,7 +15,8 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     updates, as in the paper's Figure 2. The paper's tables fit an offset of eta times their lambda
     better (docs/papers.md).
 
-    **Use it for** noisy labels. **Avoid it for** a finite C, which is its exact form.
+    **Use it for** noisy labels of many samples. **Avoid it for** few samples, and for a finite C, which
+    is its exact form.
 
     **Source**: Khardon & Wachman (2007), section 2.2; Kowalczyk, Smola & Williamson (2001).
 

@@ -13,7 +13,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
     ``tau_j / (sqrt(8) (eta + max(tau_positive, tau_negative)))`` of the maximum. In one-vs-rest the
     samples of the class are positive.
 
-    **Use it for** classes of uneven size. **Avoid it for** class weights alone.
+    **Use it for** classes of uneven size. **Avoid it for** noisy labels in classes of similar size.
 
     **Source**: Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola (2002).
 

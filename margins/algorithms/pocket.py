@@ -12,7 +12,7 @@ class PocketPerceptron(NoiseTolerantClassifier):
     pocket in a stream, which keeps no samples to count. **Guarantee**: on the training samples a
     hypothesis in the pocket is never worse than its predecessor.
 
-    **Use it for** few samples with noisy labels. **Avoid it for** large data: it is slow.
+    **Use it for** the best single hypothesis of a perceptron. **Avoid it for** large data: it is slow.
 
     **Source**: Gallant (1990); Khardon & Wachman (2007), section 2.5.
 

@@ -16,7 +16,7 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     closed form. **Guarantee**: on separable data it ends after at most ``(R / gamma)**2`` updates.
     `aggressive-romma` also guarantees a margin.
 
-    **Use it for** runs without any parameter. **Avoid it for** noisy labels.
+    **Use it for** runs without any parameter, on clean labels. **Avoid it for** noisy labels.
 
     **Source**: Li & Long (2002), The relaxed online maximum margin algorithm.
 

@@ -22,7 +22,8 @@ class VotedPerceptron(NoiseTolerantClassifier):
     distinct misclassified sample and one addition per mistake. ``decision_function`` returns the votes
     for the positive class minus the votes against it; a hypothesis whose score is 0 abstains.
 
-    **Use it for** noisy labels. **Avoid it for** fast predictions, small models or a drifting target.
+    **Use it for** votes; `averaged-perceptron` makes as few errors. **Avoid it for** fast predictions,
+    small models or a drifting target.
 
     **Source**: Freund & Schapire (1999); Khardon & Wachman (2007), section 2.5.
 

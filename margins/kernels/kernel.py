@@ -23,6 +23,9 @@ from margins.parameters import check
 BLOCK_BYTES = 2**25
 # An array with at most this share of nonzero numbers is copied without its zeros.
 MOSTLY_ZEROS = 0.5
+# Inner products of sparse rows are products of dense copies if those have at most DENSE_RATIO numbers for
+# each stored one, and both matrices have at least MIN_ROWS rows, which make up for the copies.
+DENSE_RATIO, MIN_ROWS = 20, 128
 # A kernel of differences sums the distance of two rows directly if rounding |x|^2 + |z|^2 - 2 x.z by a
 # unit in the last place may change K(x, z) by this number of units.
 MAX_CANCELLED = 4096
@@ -160,10 +163,7 @@ class Kernel:
         -------
         ndarray of float64, shape (i, j)
         """
-        if sparse.issparse(X) or sparse.issparse(Z):
-            values = inner_products(rows_of(X), rows_of(Z))
-        else:
-            values = np.asarray(X, dtype=np.float64) @ np.asarray(Z, dtype=np.float64).T
+        values = _inner_products(X, Z)
         if x_sqnorms is None:
             x_sqnorms = rows_of(X).sqnorms()
         if z_sqnorms is None:
@@ -330,6 +330,28 @@ class Kernel:
     def _batches(self, n_samples, n_support):
         """Return slices of the samples whose blocks of kernel values take at most `BLOCK_BYTES`."""
         return gen_batches(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
+
+
+def _inner_products(X, Z):
+    """Return x.z of all pairs of rows (ndarray of float64, shape (i, j))."""
+    (n_rows, d), n_points = X.shape, Z.shape[0]
+    sparse_ones = [matrix for matrix in (X, Z) if sparse.issparse(matrix)]
+    if not sparse_ones:
+        return _dense(X) @ _dense(Z).T
+    n_numbers = sum(d * matrix.shape[0] for matrix in sparse_ones)
+    is_mostly_zero = n_numbers > DENSE_RATIO * sum(matrix.nnz for matrix in sparse_ones)
+    if is_mostly_zero or min(n_rows, n_points) < MIN_ROWS:
+        return inner_products(rows_of(X), rows_of(Z))
+    values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * d))
+    for points in gen_batches(n_points, length):
+        dense_points = _dense(Z[points]).T
+        for rows in gen_batches(n_rows, length):
+            values[rows, points] = _dense(X[rows]) @ dense_points
+    return values
+
+
+def _dense(X):
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
 def _without_zeros(X):

@@ -88,6 +88,18 @@ def test_training_and_prediction_have_one_formula(which, layout):
     )
 
 
+@pytest.mark.parametrize("density", [0.01, 0.3])
+@pytest.mark.parametrize("shape", [(300, 127), (129, 300), (128, 128)])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_blocks_of_sparse_rows_are_those_of_dense_ones(monkeypatch, convert, shape, density):
+    monkeypatch.setattr("margins.kernels.kernel.BLOCK_BYTES", 8 * 20 * 150)  # tiles of 150 rows
+    rng = np.random.default_rng(0)
+    X, Z = (rng.integers(-3, 4, size=(n, 20)) * (rng.random((n, 20)) < density) for n in shape)
+    kernel = Polynomial(2, 1.0, 1.0)
+    values = kernel.block(sparse.csr_array(X.astype(float)), convert(Z.astype(float)))
+    assert_array_equal(values, (X @ Z.T + 1.0) ** 2)
+
+
 def test_rows_of_the_linear_kernel_are_those_of_X():
     X, _, _ = clouds()
     assert not LINEAR.rows(X, 1.0).is_kernel
