@@ -4,8 +4,8 @@
 
 Left: samples in the plane, the widest gap that the fit has found (grey) and the limit that no gap can
 exceed (dashed), early and at the end. Middle: both, epoch by epoch. Right: ratios of processor time,
-from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`. A second
-file, hero_narrow.png, has the same for telephones, two by two.
+from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`.
+A second file, hero_narrow.png, has the same for telephones, two by two.
 """
 
 import sys
