@@ -23,8 +23,8 @@ from margins.parameters import check
 BLOCK_BYTES = 2**25
 # An array with at most this share of nonzero numbers is copied without its zeros.
 MOSTLY_ZEROS = 0.5
-# Sparse rows are multiplied as dense copies if these have at most DENSE_RATIO numbers for each stored one,
-# and both matrices have at least MIN_ROWS rows, which make up for copying.
+# Sparse rows are multiplied as dense copies if these have at most DENSE_RATIO numbers for each stored
+# one, and both matrices have at least MIN_ROWS rows, which make up for copying.
 DENSE_RATIO, MIN_ROWS = 20, 128
 # A kernel of differences sums the distance of two rows directly if rounding |x|^2 + |z|^2 - 2 x.z by a
 # unit in the last place may change K(x, z) by this number of units.

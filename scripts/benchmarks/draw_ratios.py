@@ -12,7 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
-LEFT = 0.02  # left end of the axis, for the other side's failures to reach the accuracy
+LEFT = 0.01  # left end of the axis, for the other side's failures to reach the accuracy
 OURS = "auto"
 NAMES = {"LinearSVC, primal": "LinearSVC", "Intel": "SVC of Intel", "SVC": "SVC at its default tol"}
 
@@ -77,6 +77,7 @@ def draw(points, path):
         axes.plot(ratios, [row for ratio, row in of_other if ratio], "o", color=color, label=other)
         rows = [row for ratio, row in of_other if not ratio]
         axes.plot([LEFT] * len(rows), rows, "<", color=color)
+    axes.set_ylim(-1, len(labels))
     axes.axvline(1, color="0.3", linewidth=1)
     axes.set_xscale("log")
     ticks = [LEFT, 0.05, 0.1, 0.2, 0.5, 1, 2]
