@@ -38,6 +38,7 @@ from margins.text import aligned
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import real_data
+from benchmark_streams import marked
 
 N_TRAIN, N_FEW, N_TEST = 400, 60, 2000
 N_FEATURES, N_WIDE, N_RELEVANT = 20, 500, 5
@@ -149,12 +150,6 @@ def main(arguments=None):
     columns += [[f"{1000 * seconds[name, kind]:.3g}" for name in names] for kind in timed]
     header = ["algorithm", *kinds, *(f"ms, {kind}" for kind in timed)]
     print(aligned([header, *zip(names, *columns, strict=True)]))
-
-
-def marked(errors):
-    """Errors as text, the three smallest with a star: list of str."""
-    limit = sorted(errors)[:3][-1]
-    return [f"{error:.3f}{'*' if error <= limit else ' '}" for error in errors]
 
 
 if __name__ == "__main__":
