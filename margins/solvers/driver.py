@@ -100,7 +100,8 @@ class Run(RunState):
         """Keep the certified model, in case the solvers that follow end with a worse one."""
         if self._is_certified and self.averaging is None:
             self._kept = copy.copy(self)
-            self._kept.weights = self.weights.copy()
+            # The run continues with the copy, since the model of a solver may refer to the weights.
+            self.weights = self.weights.copy()
 
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""

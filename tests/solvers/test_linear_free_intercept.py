@@ -309,3 +309,8 @@ def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(los
     slacks = np.maximum(1 - np.where(y, 1, -1) * fit.decision_function(X + shift), 0)
     value = slacks.sum() if loss == "hinge" else slacks @ slacks
     assert_allclose(0.5 * fit.coef_[0] @ fit.coef_[0] + value, fit.certificates_[0].primal, rtol=1e-8)
+    alpha, signs = fit.dual_coef_[0], np.where(y, 1.0, -1.0)
+    assert alpha.min() >= 0 and (loss == "squared_hinge" or alpha.max() <= 1)
+    w = (alpha * signs) @ X  # the shift cancels, as the dual variables balance
+    dual = alpha.sum() - 0.5 * w @ w - (0.25 * alpha @ alpha if loss == "squared_hinge" else 0)
+    assert_allclose(dual, fit.certificates_[0].dual, rtol=1e-5)
