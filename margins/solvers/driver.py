@@ -243,7 +243,7 @@ class Run(RunState):
         if kept is not None and kept.certificate.gap < self.certificate.gap:
             self._return_to(kept)
             is_late = True
-        if is_late:
+        if is_late or self.history[-1].certificate is not None:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
         was_stopped = self._stop not in (None, self._converged_ending)
         # A limit may be reached before the clean pass that should end the run.

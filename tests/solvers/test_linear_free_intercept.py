@@ -306,6 +306,7 @@ def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(los
     assert not fit.converged_ and fit.solver_.endswith("conjugate")
     assert fit.certificates_[0].gap <= 1e-6 and fit.n_iter_ < 100
     assert fit.n_updates_ == sum(phase.updates for phase in fit.phases_[0])
+    assert fit.learning_curve_[0][-1].certificate == fit.certificates_[0]
     slacks = np.maximum(1 - np.where(y, 1, -1) * fit.decision_function(X + shift), 0)
     value = slacks.sum() if loss == "hinge" else slacks @ slacks
     assert_allclose(0.5 * fit.coef_[0] @ fit.coef_[0] + value, fit.certificates_[0].primal, rtol=1e-8)
