@@ -240,7 +240,7 @@ class Run(RunState):
             self.certify()
         self.certify_as_returned()
         kept, self._kept = self._kept, None
-        if kept is not None and kept.certificate.gap < self.certificate.gap:
+        if kept is not None and kept.certificate.primal < self.certificate.primal and not self.is_proven:
             self._return_to(kept)
             is_late = True
         if is_late or self.history[-1].certificate is not None:
