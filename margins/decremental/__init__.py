@@ -1,12 +1,13 @@
-"""Decremental learning: what a model becomes when samples leave the training set, with a proof.
+"""Decremental learning: how a model changes when samples leave the training set, with a proof.
 
     training set -> BoxProblem -> Solution -> LeftOut -> ScoreBounds
 
-`problem` is the dual problem of a binary problem, `response` how its solution moves when one variable
-does, `solution` an exact solution, `paths` the way from it to the solution without some samples,
-`bounds` the proof. `left_out` has the bounds of the samples of one problem, each by the model without
-it, and `scores` those of all problems of a classifier, and the labels that they leave possible.
+`problem` has the dual of one binary problem. `response` computes how its solution moves when one
+variable moves, and `solution` computes an exact solution. `paths` follows the solution while some
+samples are removed, and `bounds` proves what the model without them predicts. `left_out` bounds the
+margins of all samples of one binary problem, each in the model without the sample. `scores` does so for
+all binary problems of a classifier, and finds the labels that remain possible.
 
-Source: Cauwenberghs & Poggio (2000), Incremental and decremental support vector machine learning;
+**Source**: Cauwenberghs & Poggio (2000), Incremental and decremental support vector machine learning;
 Vapnik & Chapelle (2000), Bounds on error expectation for support vector machines.
 """

@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Sums of proofs: nothing for other kernels."""
+"""Sums over samples: a Python function only."""

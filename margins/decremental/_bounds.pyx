@@ -1,8 +1,8 @@
-"""The sums over samples that bound a margin by a model without its sample, in one pass.
+"""Sums over samples that bound a margin in the model without its sample, in one pass.
 
-The problem is in `margins.decremental.bounds`: given dual variables alpha, a direction v, and the margins
-s_k = l_k w.x_k + b l_k, return the difference G of the objectives, the sums over v of the bound, and how
-far alpha may move along v and -v.
+The problem (see `margins.decremental.bounds`): given dual variables alpha, a direction v, and the margins
+s_k = l_k w.x_k + b l_k, compute the difference G of the objectives, the sums over v in the bound, and how
+far alpha can move along v and -v.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -24,20 +24,20 @@ def sums_of_bounds(
     double unit,
     double[:, ::1] result,
 ):
-    """The sums of some models, one in each row.
+    """Write the sums of some models to `result`, one row for each model.
 
     Parameters
     ----------
     alpha, directions, margins : ndarray of float64, shape (n, m)
-        The margins without the intercept.
+        The margins exclude the intercept.
     roundings : ndarray of float64, shape (n,)
-        Of a margin, for |x| = 1.
+        Bound on the rounding error of a margin, for |x| = 1.
     lengths : ndarray of float64, shape (m,)
         |x_k|.
     groups : ndarray of intp, shape (m,)
-        To which each sample belongs.
+        The group of each sample.
     left_out : ndarray of intp, shape (n,)
-        The group that each model does not have.
+        The group that each model leaves out; -1: none.
     signs, diag, upper : ndarray of float64, shape (m,)
         l_k, D_k and u_k.
     is_smooth : bool
@@ -45,10 +45,10 @@ def sums_of_bounds(
     is_free : bool
         True: the intercept is free.
     unit : float
-        By how much sums of the margin, 1, b and D_k alpha_k may be rounded, relative to these.
+        Bound on the rounding error of sums of the margin, 1, b and D_k alpha_k, relative to these.
     result : ndarray of float64, shape (n, 7)
-        G; b; sum_k v_k (1 - D_k alpha_k - s_k), and how it may be rounded; sum_k D_k v_k^2; the largest
-        steps along v and -v.
+        G; b; sum_k v_k (1 - D_k alpha_k - s_k), and a bound on its rounding error; sum_k D_k v_k^2; the
+        largest steps along v and -v.
     """
     cdef Py_ssize_t row
     cdef double bias
@@ -84,8 +84,11 @@ cdef double _bias(
     const double[::1] diag,
     const double[::1] upper,
 ) noexcept nogil:
-    """The intercept at which the free support vectors have margin 1 - D_k alpha_k on average; without
-    any, the middle of the interval in which no sample is on the wrong side of its margin."""
+    """Return the intercept at which the free support vectors have margin 1 - D_k alpha_k on average.
+
+    Without free support vectors, return the middle of the interval of intercepts for which no sample is on
+    the wrong side of its margin.
+    """
     cdef Py_ssize_t k, n_free = 0
     cdef double total = 0, lowest = -INFINITY, highest = INFINITY, bias
     for k in range(alpha.shape[0]):
@@ -162,12 +165,13 @@ cdef double _gap_of_hinge(
     double bias,
     double unit,
 ) noexcept nogil:
-    """The difference G of the objectives, the primal one at w and b or at a multiple t of both:
+    """Return the difference G of the objectives, with the primal one at w and b or at a multiple t of both:
 
         (t - 1)^2 |w|^2 + sum_k (u_k - alpha_k) max(0, 1 - t s_k) + alpha_k max(0, t s_k - 1)
 
-    A margin that is 1 but for rounding costs u_k times that, which may be far more than alpha_k. At the
-    least multiple at which no margin below the upper bounds is less than 1, it costs alpha_k times that.
+    A margin that is 1 up to a rounding error adds u_k times this error, which may be far more than
+    alpha_k times. At the smallest multiple at which no sample below its upper bound has a margin less than
+    1, the margin adds only alpha_k times the error.
     """
     cdef double gap = 0, multiplied = 0, sqnorm = 0, least = 1, multiple, a, room, margin, error
     cdef double error_of_sum = unit * (1 + fabs(bias))
@@ -186,5 +190,5 @@ cdef double _gap_of_hinge(
         gap += room * max(1 - margin + error, 0.0) + a * max(margin + error - 1, 0.0)
         multiplied += room * max(1 - multiple * (margin - error), 0.0)
         multiplied += a * max(multiple * (margin + error) - 1, 0.0)
-    # Not half of the square: w may be rounded.
+    # The square is not halved, because w may be rounded.
     return min(gap, multiplied + (multiple - 1) ** 2 * max(sqnorm, 0.0))

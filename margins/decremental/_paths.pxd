@@ -1,2 +1,2 @@
 # cython: language_level=3
-"""Ends of paths: nothing for other packages."""
+"""Paths over near samples: Python classes only."""

@@ -1,13 +1,14 @@
-"""A path of a solution over the samples near, and the variables of all samples at its end.
+"""The path of a solution over near samples, and the variables of all samples at its end.
 
 The problem: given columns of the response T of a solution, moves = T (changes of the fixed variables), and
-some samples near their bounds, follow the path over these. Its pivots (`margins.decremental._pivots`) end
-at the sides of the samples near, and at the inverse of T_CC over those whose two variables have swapped
-roles, C. With the changes f of the dual variables G that are fixed at other bounds than before,
+some samples near their bounds, follow the path over these samples. The pivots of the path
+(`margins.decremental._pivots`) leave the sides of the near samples at its end, and the inverse of T_CC,
+where C is the set of near samples whose two variables have swapped roles. Let f be the changes of the dual
+variables G, which are fixed at other bounds than before. Then
 
     changes_C = T_CC^-1 (required moves_C - T_CG f),    moves = T_C changes_C + T_G f
 
-are the variables of all samples, and show which others have passed a bound.
+give the variables of all samples, and show which other samples have passed a bound.
 """
 
 import numpy as np
@@ -17,23 +18,24 @@ from libc.string cimport memset
 
 from margins.decremental._pivots cimport FREE, UPPER, ZERO, Pivots, room
 
-# The first one solves the system, the second one makes up for rounded pivots.
+# The first correction solves the system, the second makes up for rounded pivots.
 cdef int N_CORRECTIONS = 2
-# Pivots of near duplicates may be so rounded that samples near have passed bounds all the same.
+# Rounding in the pivots of almost equal samples may leave near samples beyond their bounds. They then
+# change sides, at most this many times.
 cdef int MAX_CROSSINGS = 20
 
 
 cdef class Beginning:
-    """Where paths begin.
+    """The start of paths.
 
     Parameters
     ----------
     sides : ndarray of int8, shape (m,)
         ZERO, FREE, UPPER or GONE.
     moving : ndarray of float64, shape (m,)
-        Of the solution, alpha of the samples that are FREE, sigma of all others.
+        At the solution: alpha of the FREE samples, sigma of all others.
     excess : ndarray of float64, shape (m,)
-        What these have more there than where paths begin. It is added along each path.
+        `moving` minus the values at which paths start. It is added along each path.
     upper : ndarray of float64, shape (m,)
         Upper bounds of alpha.
     sizes : ndarray of float64, shape (m,)
@@ -41,9 +43,9 @@ cdef class Beginning:
     columns : ndarray of float64, shape (n_columns, m)
         Columns of T, one in each row.
     places : ndarray of intp, shape (m,)
-        The row of each sample.
+        The row of each sample in `columns`.
     rounding : float
-        By how much variables must pass a bound to count, of the margin 1 and of the largest alpha.
+        Distance beyond a bound that counts as passing it, relative to the margin 1 and to the largest alpha.
     """
 
     cdef const signed char[::1] sides
@@ -59,13 +61,13 @@ cdef class Beginning:
         self.rounding, self.rounding_of_alpha = rounding, rounding * np.max(alpha)
 
     cdef inline double fixed(self, Py_ssize_t k, signed char side) noexcept nogil:
-        """What is fixed of a sample on a side: sigma if it is FREE, else alpha."""
+        """Return the fixed variable of a sample on a side: sigma if it is FREE, else alpha."""
         if side == FREE:
             return 1.0
         return self.upper[k] if side == UPPER else 0.0
 
     cdef inline bint has_passed(self, Py_ssize_t k, double value, signed char side) noexcept nogil:
-        """True if the moving variable of a sample is not where its side says."""
+        """Return True if the moving variable of a sample is beyond the bounds of its side."""
         if side == FREE:
             return (
                 value < -self.rounding_of_alpha or value > self.upper[k] + self.rounding_of_alpha
@@ -81,10 +83,11 @@ cdef class Path:
     Parameters
     ----------
     begin : Beginning
-        It has the columns of the samples near.
+        It has the columns of the near samples.
     near : ndarray of intp, shape (n,)
-        The samples, first those of the group whose dual variables are lowered to 0.
+        The near samples; the group, whose dual variables are lowered to 0, comes first.
     n_group : int
+        Number of samples in the group.
     """
 
     cdef Beginning begin
@@ -120,14 +123,14 @@ cdef class Path:
         ----------
         max_pivots : int
         passed : ndarray of intp, shape (n_passed,)
-            Left with the samples not near whose bounds are passed first, at most n_passed; of a path over
-            the group alone with those whose bounds it reaches first, passed or not.
+            Output: the samples that are not near and pass a bound first, at most n_passed. For a path over
+            the group alone: the samples that reach a bound first, whether they have passed it or not.
 
         Returns
         -------
         int
-            The number of `passed`, 0 if it is the end for all samples; -1 if there are more pivots, or
-            one that is not positive.
+            Number of samples in `passed`; 0 if this is the end of the path for all samples; -1 if it needs
+            more pivots, or if a pivot is not positive.
         """
         cdef double[::1] lengths = np.empty(passed.shape[0])
         cdef Py_ssize_t n_passed = -1
@@ -137,7 +140,7 @@ cdef class Path:
         return n_passed
 
     cdef Py_ssize_t _end(self, Py_ssize_t[::1] passed, double[::1] lengths) noexcept nogil:
-        """The variables at the end of the path over the samples near: as `follow`."""
+        """Compute the variables at the end of the path over the near samples, and return as `follow` does."""
         cdef Py_ssize_t n_passed, n_crossed
         cdef int _crossing
         for _crossing in range(MAX_CROSSINGS):
@@ -151,7 +154,7 @@ cdef class Path:
         return -1
 
     cdef void _variables(self) noexcept nogil:
-        """The sides and the moving variables of all samples at the end."""
+        """Compute the sides and the moving variables of all samples at the end."""
         cdef Py_ssize_t i, k
         cdef signed char side
         for i in range(self.near.shape[0]):
@@ -171,7 +174,7 @@ cdef class Path:
                 self.values[k] = self.begin.fixed(k, self.begin.sides[k]) + self.changes[i]
 
     cdef Py_ssize_t _passed(self, Py_ssize_t[::1] passed, double[::1] lengths) noexcept nogil:
-        """Find the samples that are not near and have passed a bound: see `follow`."""
+        """Find the samples that are not near and have passed a bound, and return their number: see `follow`."""
         cdef Py_ssize_t size = passed.shape[0], n_found = 0, k, place
         cdef double start, length
         cdef bint has_passed, has_any_passed = False
@@ -194,7 +197,7 @@ cdef class Path:
         return n_found if has_any_passed else 0
 
     cdef Py_ssize_t _cross(self) noexcept nogil:
-        """Change the sides of samples near that have passed a bound: their number; -1 if one cannot."""
+        """Change the sides of near samples that passed a bound; return their number, or -1 if one cannot."""
         cdef Py_ssize_t n_crossed = 0, i, k
         cdef signed char side
         for i in range(self.near.shape[0]):
@@ -211,7 +214,7 @@ cdef class Path:
         return n_crossed
 
     def end(self):
-        """What is there.
+        """Return the sides, the dual variables and their directions at the end of the path.
 
         Returns
         -------
@@ -219,7 +222,7 @@ cdef class Path:
             GONE for the group.
         alpha : ndarray of float64, shape (m,)
         directions : ndarray of float64, shape (n_group, m)
-            How alpha moves if that of a sample of the group is lowered further.
+            How alpha moves when the dual variable of a sample of the group is lowered further.
         """
         cdef Py_ssize_t m = self.sides.shape[0], k, g
         alpha, directions = np.empty(m), np.empty((self.n_group, m))
@@ -235,7 +238,7 @@ cdef class Path:
         return np.asarray(self.sides), alpha, directions
 
     cdef void _direction(self, Py_ssize_t g, double[::1] result) noexcept nogil:
-        """How the dual variables move if that of sample g is lowered."""
+        """Set `result` to how the dual variables move when the dual variable of sample g is lowered."""
         cdef Py_ssize_t i, k
         for i in range(self.near.shape[0]):
             self.required[i] = -1 if i == g and self._has_swapped(i) else 0
@@ -250,7 +253,10 @@ cdef class Path:
                 result[self.near[i]] = self.changes[i]
 
     cdef void _solve(self) noexcept nogil:
-        """Change the fixed variables of samples that have swapped so that the others move as required."""
+        """Change the fixed variables of swapped samples so that their moving variables change as required.
+
+        Fixed and moving mean the roles at the start.
+        """
         cdef const double[:, ::1] columns = self.begin.columns
         cdef Py_ssize_t n = self.near.shape[0], i, j
         cdef int _correction
@@ -281,5 +287,5 @@ cdef class Path:
                     result[k] += change * column[k]
 
     cdef inline bint _has_swapped(self, Py_ssize_t i) noexcept nogil:
-        """True if what moves of a sample near was fixed where paths begin."""
+        """Return True if the moving variable of a near sample was fixed at the start of paths."""
         return (self.pivots.sides[i] == FREE) != (self.begin.sides[self.near[i]] == FREE)

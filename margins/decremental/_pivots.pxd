@@ -1,11 +1,11 @@
 # cython: language_level=3
-"""Paths of solutions by pivots: nothing for other packages."""
+"""The response of a solution over some samples, and its pivots along a path."""
 
 cpdef enum:
     ZERO  # alpha is 0, sigma moves and is at least 1
-    FREE  # sigma is 1, alpha moves within its bounds
+    FREE  # sigma is 1, alpha moves between its bounds
     UPPER  # alpha is at its upper bound, sigma moves and is at most 1
-    GONE  # alpha is 0, sigma moves without bounds: the sample is not in the problem
+    GONE  # alpha is 0, sigma moves and has no bounds: the sample is not in the problem
 
 
 cdef double room(double value, double rate, signed char side, double upper) noexcept nogil

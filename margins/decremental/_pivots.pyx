@@ -1,8 +1,8 @@
 """The path of a solution while some dual variables are lowered to 0, by pivots of its response.
 
-The problem: given the response T of a solution over some samples, of which one variable each moves and
-the other is fixed, moves = T (changes of the fixed ones), lower the dual variables of a group together.
-Whenever a moving variable reaches a bound, the sample changes sides, and its two variables swap roles.
+The problem: each sample has one variable that moves and one that is fixed. Given the response T of a
+solution over some samples, moves = T (changes of the fixed variables), lower the dual variables of a group
+together. When a moving variable reaches a bound, its sample changes sides, and its two variables swap roles.
 
 Source: Cauwenberghs & Poggio (2000), appendix A; Keller (1973), The general quadratic optimization
 problem, for the principal pivot.
@@ -12,12 +12,12 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
-# Of the last sample that is FREE, the pivot is 0 but for rounding.
+# A smaller pivot is 0 up to rounding, as for the last FREE sample if the intercept is free.
 cdef double SMALLEST_PIVOT = 1e-9
 
 
 cdef double room(double value, double rate, signed char side, double upper) noexcept nogil:
-    """How far the path goes until a moving variable reaches a bound."""
+    """Return how far the path goes until a moving variable reaches a bound."""
     if rate > 0:
         if side == FREE:
             return (upper - value) / rate
@@ -32,8 +32,8 @@ cdef double room(double value, double rate, signed char side, double upper) noex
 cdef class Pivots:
     """The response over n samples, and their sides.
 
-    If the intercept is free, the last sample that is FREE cannot leave: its alpha follows from those of
-    the others, and its pivot is 0. Then the intercept moves, until another sample takes its place.
+    If the intercept is free, the last FREE sample cannot leave: the other dual variables determine its
+    alpha, and its pivot is 0. Then the intercept moves until another sample becomes FREE in its place.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ cdef class Pivots:
     Attributes
     ----------
     columns : memoryview of float64, shape (n + 1, n)
-        Columns of T, one in each row; in the last row how fast the variables move along the path.
+        Columns of T, one in each row. The last row has the rates of the moving variables along the path.
     moving : memoryview of float64, shape (n,)
-        alpha of the samples that are FREE, sigma of all others.
+        alpha of the FREE samples, sigma of all others.
     sides : memoryview of int8, shape (n,)
         ZERO, FREE, UPPER or GONE.
     upper : memoryview of float64, shape (n,)
         Upper bounds of alpha.
     sizes : memoryview of float64, shape (n,)
-        M_kk, in units of which pivots of samples that are FREE are at least about 1.
+        M_kk. The pivot of a FREE sample, times its M_kk, is at least about 1.
     """
 
     def __init__(self, Py_ssize_t n):
@@ -58,8 +58,10 @@ cdef class Pivots:
         self.moving, self.upper, self.sizes, self._lowered = np.empty((4, n))
 
     cdef bint lower(self, Py_ssize_t n_group, int max_pivots) noexcept nogil:
-        """Lower alpha of the first samples, the group, to 0, which are GONE then: True; False if there
-        are more pivots, or one that is not positive."""
+        """Lower alpha of the group, the first samples, to 0, and make these samples GONE.
+
+        Return False if this takes more pivots, or if a pivot is not positive.
+        """
         cdef Py_ssize_t n = self.moving.shape[0], k, g
         cdef double position = 0, step
         cdef int _pivot
@@ -93,18 +95,21 @@ cdef class Pivots:
         return False
 
     cdef bint _enter(self, Py_ssize_t k) noexcept nogil:
-        """Make a sample FREE: True; False if the pivot is not positive."""
+        """Make a sample FREE; return False if the pivot is not positive."""
         self.moving[k] = self.upper[k] if self.sides[k] == UPPER else 0.0
         self.sides[k] = FREE
         return self.pivot(k)
 
     cdef bint is_last(self, Py_ssize_t k) noexcept nogil:
-        """True for the last sample that is FREE, if the intercept is."""
+        """Return True for the last FREE sample if the intercept is free."""
         return self.columns[k, k] * self.sizes[k] < SMALLEST_PIVOT
 
     cdef bint _leave(self, Py_ssize_t k, double direction) noexcept nogil:
-        """Let sigma_k of a sample that was FREE move, and of the last one up or down, until another
-        sample becomes FREE in its place: True; False if none does, or a pivot is not positive."""
+        """Let sigma_k of a sample that was FREE move.
+
+        If it was the last one, sigma_k moves up or down, as `direction` says, until another sample becomes
+        FREE in its place. Return False if none does, or if a pivot is not positive.
+        """
         cdef Py_ssize_t other
         cdef double step
         if not self.is_last(k):
@@ -120,8 +125,10 @@ cdef class Pivots:
     cdef Py_ssize_t _first(
         self, Py_ssize_t column, double factor, Py_ssize_t but, double* step
     ) noexcept nogil:
-        """The sample, other than `but`, whose moving variable reaches a bound first, moving as a multiple
-        of a column says; -1: none does."""
+        """Return the sample, other than `but`, whose moving variable reaches a bound first; -1: none does.
+
+        The variables move along `factor` times a column, by `step` until the first bound.
+        """
         cdef Py_ssize_t first = -1, k
         cdef double length
         step[0] = INFINITY
@@ -142,7 +149,7 @@ cdef class Pivots:
             self.moving[k] += step * self.columns[column, k]
 
     cdef bint pivot(self, Py_ssize_t k) noexcept nogil:
-        """Swap the roles of the two variables of sample k: True; False if the pivot is not positive."""
+        """Swap the roles of the two variables of sample k; return False if the pivot is not positive."""
         cdef Py_ssize_t n = self.moving.shape[0], i, j
         cdef double pivot = self.columns[k, k], factor
         cdef double* own = &self.columns[k, 0]

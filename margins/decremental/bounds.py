@@ -1,26 +1,27 @@
-"""Proven bounds of a sample's margin by the model without it.
+"""Proven bounds on a sample's margin in the model without it.
 
-Let alpha be feasible for the problem without the sample i, w = sum_k alpha_k l_k x_k with any intercept,
-and G >= 0 the difference of their objectives, so that the optimum is at most G above the dual value.
-Suppose that the optimum had l_i (w.x_i + b) <= t. Then it would be that of the problem with this
-constraint too, and alpha + mu v with the multiplier mu of the constraint would be feasible for its dual,
-if 0 <= alpha + mu v <= u (and, if the intercept is free, sum_k v_k l_k = l_i). Its dual value exceeds
-that of alpha by
+Let alpha be feasible for the problem without sample i, and let w = sum_k alpha_k l_k x_k, with any
+intercept b. Let G >= 0 be the difference of the primal and the dual objective, so that the optimum is at
+most G above the dual value. Suppose that the optimal model had l_i (w.x_i + b) <= t. It would remain
+optimal with this inequality as an additional constraint. The dual of the constrained problem has one
+more multiplier mu >= 0, and alpha + mu v is feasible for it if 0 <= alpha + mu v <= u and, with a free
+intercept, sum_k v_k l_k = l_i. Its dual value exceeds the dual value of alpha by
 
     mu (p - t) - mu^2 c / 2,    p = l_i (w.x_i + b) + sum_k v_k (1 - D_k alpha_k - s_k),
                                 c = |sum_k v_k l_k x_k - l_i x_i|^2 + sum_k D_k v_k^2
 
-with s_k = l_k (w.x_k + b). That is impossible if it exceeds G, hence
+with s_k = l_k (w.x_k + b). The excess cannot be larger than G, hence
 
-    t >= p - min_mu (G / mu + mu c / 2) = p - sqrt(2 G c)    unless the bounds of alpha end mu before;
+    t >= p - min_mu (G / mu + mu c / 2) = p - sqrt(2 G c)    unless the bounds of alpha limit mu,
 
-and the same with -v is a bound from above. Any v will do, v = 0 if the intercept is penalised: then c is
-|x_i|^2. The moves of alpha when alpha_i is lowered make c the least: the inverse of the Hessian at x_i.
+and the direction -v bounds t from above. Any feasible v gives a valid bound. With a penalised intercept,
+v = 0 is feasible and has c = |x_i|^2. The direction in which alpha moves when alpha_i is lowered makes c
+smallest: c is then the quadratic form of the inverse Hessian at x_i.
 
-G is the sum of the differences of each sample's loss and its conjugate, none of which is negative, so it
-is as exact as the margins are, however close the two objectives are. Margins are those of w as it is
-rounded, which is off sum_k alpha_k l_k x_k by some d: G has at most |d|^2 more, and p is off by at most
-|d| sqrt(c).
+G is a sum of one non-negative term for each sample, from its loss and the conjugate of the loss. It is
+therefore as accurate as the margins, even if the two objectives are nearly equal. Margins are computed
+from a rounded w, which differs from sum_k alpha_k l_k x_k by some d. This adds at most |d|^2 to G, and
+changes p by at most |d| sqrt(c).
 """
 
 import math
@@ -32,17 +33,17 @@ from margins.decremental._bounds import sums_of_bounds
 from margins.decremental.problem import Features
 
 UNIT = float(np.finfo(np.float64).eps) / 2
-# Of the margin, b, 1 and D_k alpha_k, sums of which are rounded as often.
+# Number of rounding errors in a sum of the margin, b, 1 and D_k alpha_k.
 N_ROUNDED = 4
 
 
 class Bounds(NamedTuple):
-    """Bounds of the margins l_i (w.x_i + b) of some samples, each by the model without it.
+    """Bounds on the margins l_i (w.x_i + b) of some samples, each in the model without the sample.
 
     Attributes
     ----------
     margin : ndarray of float64, shape (n,)
-        An estimate within the bounds.
+        Estimates within the bounds.
     lower, upper : ndarray of float64, shape (n,)
     """
 
@@ -52,22 +53,22 @@ class Bounds(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over samples, for some models: arrays of float64 with one number, or row, for each.
+    """Sums over samples for n models: arrays of float64 with one number, or one row, per model.
 
     Attributes
     ----------
     margins : shape (n, m)
         l_k (w.x_k + b).
     roundings : shape (n, m)
-        By how much they may have been rounded.
+        Bounds on the rounding errors of the margins.
     gap : shape (n,)
-        G.
+        G, the difference of the objectives.
     drift : shape (n,)
-        |w - sum_k alpha_k l_k x_k| at most, w being rounded; 0 where w is not computed.
+        Bound on |w - sum_k alpha_k l_k x_k|, the rounding error of w; 0 if w is not computed.
     rests : shape (n,)
         sum_k v_k (1 - D_k alpha_k - s_k).
     rounded : shape (n,)
-        By how much that may have been rounded.
+        Bound on the rounding error of `rests`.
     curvature : shape (n,)
         sum_k D_k v_k^2.
     ahead, behind : shape (n,)
@@ -86,17 +87,17 @@ class Sums(NamedTuple):
 
 
 def sums_of(problem, alpha, directions, groups, numbers):
-    """The sums of some models.
+    """Return the sums over samples for some models.
 
     Parameters
     ----------
     problem : margins.decremental.problem.BoxProblem
     alpha, directions : ndarray of float64, shape (n, m)
-        0 at the samples that are left out.
+        Dual variables and v; 0 for the samples that are left out.
     groups : ndarray of intp, shape (m,)
-        To which each sample belongs.
+        The group of each sample.
     numbers : ndarray of intp, shape (n,), or None
-        The samples whose groups the models do not have; None: one model, that with all samples.
+        One sample per model, whose group is left out; None: one model, with all samples.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
     """
     left_out = np.array([-1], dtype=np.intp) if numbers is None else groups[numbers]
     margins, lengths = problem.margins(alpha), np.sqrt(problem.inner.diagonal)
-    # The terms of w cancel where samples far from 0 have a free intercept.
+    # With a free intercept, the terms of w cancel if the samples are far from 0.
     terms = unit_of(problem) * np.linalg.norm(alpha * lengths, axis=1)
     sizes = np.sqrt(np.maximum(np.einsum("ij,ij->i", alpha, margins), 0.0)) + terms
     has_weights = isinstance(problem.inner, Features)
@@ -131,8 +132,8 @@ def sums_of(problem, alpha, directions, groups, numbers):
     gap = gap + drift * drift
     if problem.is_free:
         margins = margins + np.multiply.outer(bias, problem.signs)
-        # Another dual variable that makes up for a rounded balance changes the dual value by this.
-        price = 1 + 2 * np.abs(bias) + sizes * lengths.max()  # the gap may be that of 2 b
+        # Moving a dual variable to restore a rounded balance changes the dual value by this, per unit.
+        price = 1 + 2 * np.abs(bias) + sizes * lengths.max()  # the gap may be computed at 2 b
         gap = gap + np.abs(alpha @ problem.signs) * price
         wanted = 1.0 if numbers is None else problem.signs[numbers]
         rounded = rounded + np.abs(directions @ problem.signs - wanted) * price
@@ -150,12 +151,12 @@ def sums_of(problem, alpha, directions, groups, numbers):
 
 
 def bounds_by(problem, alpha, directions, groups, numbers):
-    """Bounds by dual variables that are feasible without each sample.
+    """Return the bounds from dual variables that are feasible without each sample.
 
     Parameters
     ----------
     problem, alpha, directions, groups, numbers
-        As for `sums_of`, one row for each sample.
+        As in `sums_of`, with one row for each sample.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def bounds_by(problem, alpha, directions, groups, numbers):
     sums = sums_of(problem, alpha, directions, groups, numbers)
     bounds = _bounds_of(problem, sums, directions, numbers)
     if problem.is_free:
-        # Where the optimal intercepts are an interval, alpha cannot move towards its other end.
+        # If the optimal intercepts form an interval, alpha cannot move towards the other end of it.
         for blocked, side in ((sums.ahead == 0, "lower"), (sums.behind == 0, "upper")):
             rows = np.flatnonzero(blocked)
             if len(rows):
@@ -178,13 +179,13 @@ def bounds_by(problem, alpha, directions, groups, numbers):
 
 
 def _bounds_of(problem, sums, directions, numbers):
-    """The bounds that follow from the sums: Bounds."""
+    """Return the bounds that follow from the sums (Bounds)."""
     rows, diagonal = np.arange(len(numbers)), problem.inner.diagonal
     margin = sums.margins[rows, numbers] + sums.rests
     error = sums.roundings[rows, numbers] + sums.rounded
     coefficients = directions * problem.signs
     coefficients[rows, numbers] = -problem.signs[numbers]
-    # Rounding where large terms cancel.
+    # Allow for rounding if large terms cancel.
     size = float(diagonal.max()) * np.einsum("ij,ij->i", coefficients, coefficients)
     curvature = np.maximum(problem.inner.sqnorms(coefficients), 0.0) + unit_of(problem) * size
     curvature += sums.curvature
@@ -194,15 +195,15 @@ def _bounds_of(problem, sums, directions, numbers):
 
 
 def _exchanges(problem, alpha, margins, groups, numbers, is_ahead):
-    """Directions that move the dual variable of one other sample, the one of the closest bound.
+    """Return directions that move one other dual variable: the one that gives the closest bound.
 
     Parameters
     ----------
     problem, alpha, groups, numbers
-        As for `sums_of`.
+        As in `sums_of`.
     margins : ndarray of float64, shape (n, m)
     is_ahead : bool
-        True: alpha is to move along the direction; False: against it.
+        True: alpha will move along the direction; False: against it.
 
     Returns
     -------
@@ -220,7 +221,7 @@ def _exchanges(problem, alpha, margins, groups, numbers, is_ahead):
 
 
 class WithAll(NamedTuple):
-    """What bounds of margins by the model with all samples are made of.
+    """The quantities that bound the margins in the model with all samples.
 
     Attributes
     ----------
@@ -229,13 +230,13 @@ class WithAll(NamedTuple):
     centre : ndarray of float64, shape (m,)
         p of each sample.
     error : ndarray of float64, shape (m,)
-        By how much these may have been rounded.
+        Bounds on the rounding errors of `margin` and `centre`.
     curvature : ndarray of float64, shape (m,)
         c of each sample.
     ahead, behind : ndarray of float64, shape (m,)
         The largest mu for v and for -v.
     gap : float
-        G.
+        G, the difference of the objectives.
     """
 
     margin: np.ndarray
@@ -248,21 +249,21 @@ class WithAll(NamedTuple):
 
     @property
     def bounds(self):
-        """Bounds of the margins: Bounds."""
+        """The bounds on the margins in the model with all samples: Bounds."""
         below = self.error + radius(self.gap, self.curvature, self.ahead)
         above = self.error + radius(self.gap, self.curvature, self.behind)
         return Bounds(self.margin, self.centre - below, self.centre + above)
 
 
 def with_all(problem, alpha, direction):
-    """What bounds of the margins of all samples by the model with all of them are made of: WithAll.
+    """Return the quantities that bound all margins in the model with all samples (WithAll).
 
     Parameters
     ----------
     problem, alpha
-        As for `sums_of`, one row.
+        As in `sums_of`, with one row.
     direction : ndarray of float64, shape (1, m)
-        l_i v, the same for all samples; 0 unless the intercept is free.
+        l_i v, which is the same for all samples i; 0 unless the intercept is free.
     """
     diagonal, signs = problem.inner.diagonal, problem.signs
     sums = sums_of(problem, alpha, direction, np.zeros(len(problem), dtype=np.intp), None)
@@ -270,7 +271,7 @@ def with_all(problem, alpha, direction):
     curvature = sums.curvature + problem.inner.sqnorms(coefficients) + diagonal
     curvature = curvature - 2 * problem.inner.products(coefficients)[0]
     size = float(diagonal.max()) * (1 + float(np.sum(direction**2)))
-    # v without the sample itself, multiplied so that it balances all the same.
+    # Remove the sample itself from v, and rescale v so that it remains balanced.
     own = signs * direction[0]
     share = np.maximum(1 - own, 0.0)
     rests = signs * sums.rests - own * (1 - problem.diag * alpha[0] - margins)
@@ -290,9 +291,9 @@ def with_all(problem, alpha, direction):
 
 
 def radius(gap, curvature, longest):
-    """The least of gap / mu + mu curvature / 2 over 0 < mu <= `longest`: ndarray of float64, shape (n,).
+    """Return the minimum of gap / mu + mu curvature / 2 over 0 < mu <= `longest` (ndarray, shape (n,)).
 
-    It is inf if `longest` is 0, and 0 if only `gap` is.
+    It is inf if `longest` is 0; otherwise, it is 0 if `gap` is 0.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         best = np.sqrt(2 * gap / curvature)
@@ -302,5 +303,5 @@ def radius(gap, curvature, longest):
 
 
 def unit_of(problem):
-    """The rounding of a margin relative to the lengths of w and x: float."""
+    """Return the bound on the rounding error of a margin, relative to |w| |x| (float)."""
     return (math.sqrt(len(problem)) + 8) * UNIT

@@ -1,12 +1,13 @@
 """The path from a solution to the solution without some samples.
 
-Their dual variables are lowered to 0 together, and all others follow linearly, until one of them reaches
-a bound and its sample changes sides: a free support vector leaves F, or a sample enters it. Only a few
-samples are near a bound; the path is followed over these (`margins.decremental._paths`), and if others
-turn out to have passed theirs, it is followed again with them. Many paths are followed side by side, and
-the columns of the response that they need are computed together.
+The dual variables of these samples are lowered to 0 together. All other variables follow linearly until
+one of them reaches a bound and its sample changes sides: a free support vector leaves F, or a sample
+enters F. Only a few samples are near a bound, so the path is followed over these
+(`margins.decremental._paths`). If other samples turn out to have passed a bound, the path is followed
+again with them. Many paths are followed side by side, and the columns of the response that they need are
+computed together.
 
-Source: Cauwenberghs & Poggio (2000), section 3: decremental unlearning.
+**Source**: Cauwenberghs & Poggio (2000), section 3: decremental unlearning.
 """
 
 from typing import NamedTuple
@@ -16,16 +17,16 @@ import numpy as np
 from margins.decremental._paths import Beginning, Path
 from margins.decremental._pivots import FREE, GONE, UPPER, ZERO
 
-# How many samples a round adds to those that a path is followed over: the first to reach their bounds.
+# Maximum number of samples that a round adds to the near samples of a path: the first to reach a bound.
 N_NEAR = 32
-# More samples, pivots or rounds take as long as a fit.
+# Paths are given up after this many near samples, pivots or rounds: more take as long as a fit.
 MAX_NEAR = 512
 MAX_PIVOTS = 400
 MAX_ROUNDS = 30
-# A variable has passed a bound if it is beyond it by this share of its unit: the margin 1, or the
-# largest dual variable.
+# A variable has passed a bound if it is beyond the bound by more than this share of its unit: the margin
+# 1, or the largest dual variable.
 ROUNDING = 1e-9
-# Memory for columns of the response, which paths share.
+# Memory for the columns of the response, which paths share, in bytes.
 MAX_BYTES = 2**25
 
 
@@ -39,7 +40,7 @@ class End(NamedTuple):
     alpha : ndarray of float64, shape (m,)
         The dual variables of the solution without the group.
     directions : ndarray of float64, shape (n_group, m)
-        How they move if that of a sample of the group is lowered further.
+        How alpha moves when the dual variable of a sample of the group is lowered further.
     """
 
     sides: np.ndarray
@@ -48,14 +49,14 @@ class End(NamedTuple):
 
 
 class Paths:
-    """Paths that begin at one solution.
+    """Paths that start at one solution.
 
     Parameters
     ----------
     solution : margins.decremental.solution.Solution
-        If it has passed bounds, paths begin beside it, and lead to a solution as well.
+        If its variables have passed bounds, paths start at other values, and still end at a solution.
     beside : (ndarray of float64, shape (m,), ndarray of float64, shape (m,)), optional
-        alpha and sigma there; None: where no bound is passed.
+        alpha and sigma at which paths start, clipped to the bounds; None: the solution, clipped.
     """
 
     def __init__(self, solution, beside=None):
@@ -79,7 +80,7 @@ class Paths:
         )
 
     def ends(self, groups):
-        """The ends of the paths to the solutions without the samples of each group.
+        """Return the ends of the paths to the solutions without each group.
 
         Parameters
         ----------
@@ -88,7 +89,7 @@ class Paths:
         Returns
         -------
         list of End or None
-            None: the path is too long, or the response singular in double precision.
+            None: the path is too long, or the response is singular in double precision.
         """
         ends, near = [None] * len(groups), [self._first_near(group) for group in groups]
         waiting = range(len(groups))
@@ -100,8 +101,11 @@ class Paths:
         return ends
 
     def _first_near(self, group):
-        """The group and, if the intercept is free and the group holds all free support vectors, the
-        samples nearest to a bound."""
+        """Return the samples over which a path is followed first: the group and, if necessary, others.
+
+        If the intercept is free and the group contains all free support vectors, these are the samples
+        nearest to a bound.
+        """
         response = self._response
         if not self._needs_free or response.is_free_vector[group].sum() < len(response.free):
             return group
@@ -111,8 +115,11 @@ class Paths:
         return np.concatenate([group, nearest[distances[nearest] < np.inf]])
 
     def _follow(self, numbers, groups, near, ends):
-        """Follow some paths over the samples near, and set their ends. Return the numbers of those that
-        have passed bounds of other samples, which are near from then on."""
+        """Follow some paths over their near samples, and set their ends.
+
+        Return the numbers of the paths on which other samples have passed a bound. These samples are
+        near from then on.
+        """
         wanted = np.unique(np.concatenate([near[number] for number in numbers]))
         if len(wanted) > len(self._columns):
             half = len(numbers) // 2
@@ -133,7 +140,7 @@ class Paths:
         return others
 
     def _prepare(self, numbers):
-        """Compute columns of the response, which are kept as long as there is room."""
+        """Compute missing columns of the response; columns are kept as long as there is room."""
         missing = numbers[self._places[numbers] < 0]
         if self._n_stored + len(missing) > len(self._columns):
             self._n_stored, missing = 0, numbers

@@ -5,8 +5,8 @@
 with sum_k alpha_k l_k = 0 if the intercept is free. The squared hinge loss has D_k = 1 / (2 C_k) and no
 upper bounds, the hinge loss D_k = 0 and u_k = C_k. A sample that is not in the problem has u_k = 0.
 
-x.z is an inner product of features (`Features`) or the value of a kernel (`Gram`), plus rho^2 if the
-intercept is penalised.
+The product x.z is an inner product of features (`Features`) or a kernel value (`Gram`), plus rho^2 if
+the intercept is penalised.
 """
 
 import copy
@@ -14,20 +14,20 @@ import copy
 import numpy as np
 from scipy import sparse
 
-# Of the largest |x|^2: added to D_k, so that duplicates have one solution, and ties are broken.
+# Added to D_k, relative to the largest |x|^2, so that duplicates have one solution and ties are broken.
 RIDGE = 1e-11
-# Of the largest dual variable.
+# Distance from a bound that counts as rounding, relative to the largest dual variable.
 ROUNDING = 1e-12
 
 
 class Features:
-    """Inner products of samples with few features, never stored.
+    """Inner products of samples with few features, computed when they are needed.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of float64, shape (m, n)
     rho : float
-        The constant feature of a penalised intercept; 0: none.
+        Constant feature of a penalised intercept; 0: none.
     """
 
     def __init__(self, X, rho):
@@ -37,23 +37,24 @@ class Features:
         self.n_weights = X.shape[1]
 
     def rows(self, numbers):
-        """x_j.x_k of some samples j and all k: ndarray of float64, shape (n_j, m)."""
+        """Return x_j.x_k for some samples j and all samples k (ndarray of float64, shape (n_j, m))."""
         rows = self.X[numbers]
         dense = rows.toarray() if sparse.issparse(rows) else rows
         return dense @ self.X.T + self.rho**2
 
     def products(self, coefficients):
-        """x_k.w of all samples, for some w = sum_j c_j x_j: ndarray of float64, shape (n, m).
+        """Return x_k.w for all samples k and n vectors w = sum_j c_j x_j (ndarray, shape (n, m)).
 
         Parameters
         ----------
         coefficients : ndarray of float64, shape (n, m)
+            c_j, one row for each w.
         """
         constants = self.rho**2 * coefficients.sum(axis=1, keepdims=True)
         return self._weights(coefficients) @ self.X.T + constants
 
     def sqnorms(self, coefficients):
-        """|w|^2, for some w = sum_j c_j x_j: ndarray of float64, shape (n,)."""
+        """Return |w|^2 for n vectors w = sum_j c_j x_j (ndarray of float64, shape (n,))."""
         weights = self._weights(coefficients)
         return np.einsum("ij,ij->i", weights, weights) + (self.rho * coefficients.sum(axis=1)) ** 2
 
@@ -62,7 +63,7 @@ class Features:
 
 
 class Gram:
-    """Inner products of samples, stored.
+    """Inner products of samples, stored in a matrix.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class BoxProblem:
     diag : ndarray of float64, shape (m,)
         D_k of the loss.
     ridge : ndarray of float64, shape (m,)
-        D_k as solutions have it, a little larger. No bound relies on it.
+        D_k plus the small ridge that solutions use. No bound relies on it.
     """
 
     def __init__(self, inner, signs, penalties, is_smooth, is_free):
@@ -129,7 +130,7 @@ class BoxProblem:
         return len(self.signs)
 
     def without(self, group):
-        """The problem without some samples, which it keeps as samples that are not in it: BoxProblem."""
+        """Return the problem without some samples, whose upper bounds become 0 (BoxProblem)."""
         other, penalties = copy.copy(self), self.penalties.copy()
         penalties[group] = 0.0
         other.penalties, other.upper = penalties, self.upper.copy()
@@ -137,25 +138,29 @@ class BoxProblem:
         return other
 
     def in_box(self, alpha):
-        """alpha within its bounds, and at one that it has reached but for rounding: ndarray.
+        """Return alpha clipped to its bounds, and set to a bound that it has reached up to rounding.
 
         Parameters
         ----------
         alpha : ndarray of float64, shape (m,) or (n, m)
+
+        Returns
+        -------
+        ndarray of float64, of the shape of `alpha`
         """
         rounding = ROUNDING * float(np.max(np.abs(alpha), initial=0.0))
         alpha = np.where(alpha <= rounding, 0.0, alpha)
         return np.where(alpha >= self.upper - rounding, self.upper, alpha)
 
     def signed_rows(self, numbers):
-        """l_j l_k x_j.x_k of some samples j and all k: ndarray of float64, shape (n_j, m)."""
+        """Return l_j l_k x_j.x_k for some samples j and all samples k (ndarray, shape (n_j, m))."""
         rows = self.inner.rows(numbers)
         rows *= self.signs
         rows *= self.signs[numbers][:, None]
         return rows
 
     def margins(self, alpha):
-        """l_k w.x_k of all samples, for some w = sum_j alpha_j l_j x_j: ndarray of float64, (n, m).
+        """Return l_k w.x_k for all samples k and n vectors w = sum_j alpha_j l_j x_j (ndarray, (n, m)).
 
         Parameters
         ----------

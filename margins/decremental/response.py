@@ -1,16 +1,17 @@
-"""How a solution moves when one of its variables does, as long as no other changes sides.
+"""The response of a solution: how it moves when one of its variables moves and no sample changes sides.
 
-Of the augmented margins sigma_k = l_k (w.x_k + b) + D_k alpha_k and the dual variables, one of each pair
-is free to move and the other one is fixed: of a sample in F, a free support vector, alpha_k moves and
-sigma_k = 1; of all others sigma_k moves, and alpha_k is at a bound. Column j of the response is the
-derivative of what moves by what is fixed of sample j: the principal pivot transform of the matrix of
+Each sample has two variables: the dual variable alpha_k and the augmented margin sigma_k =
+l_k (w.x_k + b) + D_k alpha_k. One of them moves and the other is fixed. If the sample is in F, a free
+support vector, alpha_k moves and sigma_k = 1. Otherwise sigma_k moves and alpha_k is at a bound. Column
+j of the response is the derivative of all moving variables with respect to the fixed variable of sample
+j. The response is the principal pivot transform by F of the matrix of
 
     sigma = M alpha + b l,    M_kj = l_k l_j x_k.x_j + D_k [k = j]
 
-by F, with b such that sum_k l_k alpha_k stays 0 if the intercept is free.
+where b keeps sum_k l_k alpha_k at 0 if the intercept is free.
 
-`DualResponse` factorises M_FF; `PrimalResponse` the Hessian of the primal problem, which is smaller if
-there are more free support vectors than features.
+`DualResponse` factorises M_FF. `PrimalResponse` factorises the Hessian of the primal problem, which is
+smaller if there are more free support vectors than features.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ from margins.decremental.problem import Features
 
 
 class DualResponse:
-    """The response by a factor of M_FF.
+    """The response, computed from a factor of M_FF.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class DualResponse:
         return cho_solve(self._factor, values) if len(self.free) else values
 
     def solve(self, values, imbalance=0.0):
-        """alpha_F and b with M_FF alpha_F + b l_F = `values`, l_F.alpha_F = `imbalance`.
+        """Return the solution of M_FF alpha_F + b l_F = `values`, l_F.alpha_F = `imbalance`.
 
         Parameters
         ----------
@@ -67,8 +68,9 @@ class DualResponse:
         Returns
         -------
         ndarray of float64, shape (n_free,)
+            alpha_F.
         float
-            b, 0 if the intercept is not free.
+            b; 0 if the intercept is not free.
         """
         if not self.problem.is_free:
             return self._solve(values), 0.0
@@ -76,7 +78,7 @@ class DualResponse:
         return self._solve(values) - self._shifted * bias, float(bias)
 
     def columns(self, numbers):
-        """Columns of the response, one in each row: ndarray of float64, shape (n_j, m).
+        """Return columns of the response, one in each row (ndarray of float64, shape (n_j, m)).
 
         Parameters
         ----------
@@ -92,15 +94,15 @@ class DualResponse:
         return columns
 
     def columns_of_free(self, numbers):
-        """The part of columns that says how alpha_F moves: ndarray of float64, shape (n_j, n_free)."""
+        """Return how alpha_F moves in columns of the response (ndarray, shape (n_j, n_free))."""
         return self._moves(numbers)[0]
 
     def diagonal(self, numbers):
-        """The diagonal of the response at some samples: ndarray of float64, shape (n_j,)."""
+        """Return the diagonal of the response for some samples (ndarray of float64, shape (n_j,))."""
         values, imbalance = self._right_hand_sides(numbers)
         squares = np.zeros(len(numbers))
         if len(self.free):
-            # What is before the first sample inside is 0, and remains so.
+            # If all are in F, the values before the first of them are 0, and remain 0.
             first = self._place[numbers].min() if self.is_free_vector[numbers].all() else 0
             factor, values_behind = self._factor[0][first:, first:], values[:, first:]
             halves = solve_triangular(factor, values_behind.T, lower=True, check_finite=False)
@@ -111,7 +113,7 @@ class DualResponse:
         return np.where(self.is_free_vector[numbers], squares, outside)
 
     def _moves(self, numbers):
-        """How alpha_F moves, shape (n_j, n_free), and b, shape (n_j,)."""
+        """Return how alpha_F moves, shape (n_j, n_free), and how b moves, shape (n_j,)."""
         values, imbalance = self._right_hand_sides(numbers)
         moves, bias = self._solve(values.T).T, np.zeros(len(numbers))
         if self.problem.is_free:
@@ -120,7 +122,7 @@ class DualResponse:
         return moves, bias
 
     def _right_hand_sides(self, numbers):
-        """The right-hand sides of `solve` for columns: `values`, one in each row, and `imbalance`."""
+        """Return the right-hand sides of `solve` for columns: rows of `values`, and `imbalance`."""
         is_free = self.is_free_vector[numbers]
         inside = np.flatnonzero(is_free)
         values = -self._rows_of_free.T[numbers]
@@ -130,10 +132,10 @@ class DualResponse:
 
 
 class PrimalResponse:
-    """The response by a factor of the Hessian, sum_k z_k z_k^T / D_k over F plus the identity.
+    """The response, computed from a factor of the Hessian, I + sum_k z_k z_k^T / D_k over F.
 
-    The last weight is that of the intercept, whose feature is rho, or, if it is free, 1: then it has no
-    penalty. Parameters, attributes and methods as of `DualResponse`.
+    The last weight is the weight of the intercept. Its feature is rho, or 1 if the intercept is free,
+    which then has no penalty. Parameters, attributes and methods are the same as in `DualResponse`.
     """
 
     def __init__(self, problem, free):
@@ -188,16 +190,20 @@ class PrimalResponse:
         return np.where(self.is_free_vector[numbers], (1 - values / ridge) / ridge, ridge + values)
 
     def _points(self, numbers):
-        """z_j of some samples: ndarray of float64, shape (n_j, n + 1)."""
+        """Return z_j for some samples (ndarray of float64, shape (n_j, n + 1))."""
         rows = self.problem.inner.X[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows
         return np.column_stack([rows, np.full(len(numbers), self._constant)])
 
 
 def response_of(problem, free):
-    """The response of a solution with these free support vectors: DualResponse or PrimalResponse.
+    """Return the response of a solution with these free support vectors.
 
-    Parameters as of `DualResponse`.
+    Parameters are the same as in `DualResponse`.
+
+    Returns
+    -------
+    DualResponse or PrimalResponse
     """
     inner = problem.inner
     if problem.is_smooth and isinstance(inner, Features) and len(free) > inner.n_weights + 1:

@@ -1,9 +1,9 @@
-"""The scores of samples by models without them, for all binary problems of a classifier.
+"""Bounds on the scores of samples in models without them, for all binary problems of a classifier.
 
     classifier, samples -> LeavingOut -> ScoreBounds -> the labels that are possible
 
-Bounds of the binary problems (`margins.decremental`) are made closer only where they leave more than one
-label possible.
+Bounds in the binary problems (`margins.decremental`) are narrowed only if they leave more than one label
+possible.
 """
 
 import math
@@ -20,29 +20,29 @@ from margins.linalg.memory import available_bytes, text_of_bytes
 from margins.training.along_c import AlongC, paths_of
 from margins.training.fit import AbsentRun, intercept_of, scale_of
 
-# The relative duality gap of the fits from which exact solutions follow.
+# Relative duality gap of the fits from which exact solutions are computed.
 EPS = 1e-9
-# Sparse features with at least this share of values other than 0 are made dense: products are faster.
+# Sparse features with at least this share of nonzero values are made dense: products are faster.
 MIN_DENSITY = 1 / 16
-# Dense features are centred, for a free intercept, if this divides the largest |x|^2 by at least this.
+# With a free intercept, dense features are centred if this shrinks the largest |x|^2 by this factor.
 MIN_SHRINKAGE = 10.0
-# A kernel problem holds at least so many matrices of all pairs of samples.
+# Number of matrices of all pairs of samples that a kernel problem needs at least.
 N_MATRICES = 2
 
 
 class LeavingOut:
-    """Samples that are to be left out in groups.
+    """A training set whose samples will be left out in groups.
 
     Parameters
     ----------
     classifier : MarginClassifier
-        Not fitted; its parameters are checked.
+        Its parameters have been checked. It is not fitted.
     valid : margins.data.validation.ValidSamples
     sample_weight : array-like of float, shape (m,), or None
     groups : ndarray of intp, shape (m,)
         The group of each sample: 0, 1, ...
     caller : object
-        Its str is the name of the function, for errors.
+        Its str names the function in error messages.
 
     Attributes
     ----------
@@ -109,18 +109,18 @@ class LeavingOut:
         return Gram(matrix)
 
     def specification(self, C=None):
-        """What is solved: Specification.
+        """Return the specification of the problems to solve (Specification).
 
         Parameters
         ----------
         C : float, optional
-            None: that of the classifier.
+            None: the classifier's C.
         """
         specification = self.classifier.specification(self.training_set.sqnorms)
         return specification._replace(eps=EPS, warns=False, C=specification.C if C is None else C)
 
     def problem(self, index, specification):
-        """The dual problem of a binary problem, over all samples: BoxProblem."""
+        """Return the dual problem of one binary problem, over all samples (BoxProblem)."""
         samples = self.training_set.samples
         penalties = np.zeros(len(self.groups))
         penalties[samples.kept] = self.training_set.penalties(specification)
@@ -131,7 +131,7 @@ class LeavingOut:
         return BoxProblem(self._inner, signs, penalties, is_smooth, specification.has_free_intercept)
 
     def solve(self, Cs):
-        """Nearly optimal dual variables of all binary problems along C.
+        """Return nearly optimal dual variables of all binary problems for each C.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class LeavingOut:
         Returns
         -------
         list of list of (ndarray of float64, shape (m,), float)
-            For each C and problem the dual variables, and the intercept; None of a problem without
+            The dual variables and the intercept, for each C and problem; None for a problem that has no
             samples of one class.
         """
         paths = paths_of(self.training_set, self.specification(), self.classifier, Cs)
@@ -154,7 +154,7 @@ class LeavingOut:
         )
 
     def refit(self, index, group, specification):
-        """The same of one binary problem, without a group."""
+        """Return the same for one binary problem, fitted without a group."""
         self.n_refits += 1
         samples = self.training_set.samples
         stays = np.flatnonzero(~np.isin(samples.kept, group))
@@ -172,12 +172,12 @@ class LeavingOut:
         return found[0]
 
     def _nearly_optimal(self, run, index, places, same_rows=False):
-        """The dual variables of a run over some samples of the training set, among all, and its b."""
+        """Return the dual variables of a run over some samples, 0 for the others, and its intercept."""
         if isinstance(run, AbsentRun):
             return None
         samples, dual = self.training_set.samples, run.weights.dual * run.dual_scale
         if self.scheme.has_pairs and not (self.training_set.is_kernel and same_rows):
-            codes = samples.codes[places]  # a pair has only its own samples, sorted by class
+            codes = samples.codes[places]  # a pair has the samples of two classes, sorted by class
             places = np.concatenate([places[codes == code] for code in self.scheme.pairs[index]])
         alpha = np.zeros(len(self.groups))
         alpha[samples.kept[places]] = dual
@@ -185,21 +185,21 @@ class LeavingOut:
 
 
 class ScoreBounds:
-    """Bounds of the scores of all samples, each by the model without it or its group.
+    """Bounds on the scores of all samples, each in the model without the sample or its group.
 
     Parameters
     ----------
     leaving : LeavingOut
     specification : margins.training.specification.Specification
     solutions : list of (ndarray of float64, float), or None
-        For each binary problem nearly optimal dual variables, and the intercept.
+        Nearly optimal dual variables and the intercept, for each binary problem.
 
     Attributes
     ----------
     lower, upper, scores : ndarray of float64, shape (m, n_problems)
-        Bounds, and estimates within them; infinite where a class has no samples left.
+        Bounds, and estimates within them; infinite if a class has no samples left.
     with_all : ndarray of float64, shape (m, n_problems)
-        The scores by the model with all samples.
+        The scores in the model with all samples.
     """
 
     def __init__(self, leaving, specification, solutions):
@@ -211,8 +211,10 @@ class ScoreBounds:
         self._problems = [self._bounded(index, solution) for index, solution in enumerate(solutions)]
 
     def _bounded(self, index, nearly_optimal):
-        """The bounds of a binary problem, as far as they take no work: LeftOut; None if it has no
-        samples of one class."""
+        """Return the bounds of one binary problem that need no work (LeftOut).
+
+        Return None if the problem has no samples of one class.
+        """
         if nearly_optimal is None:
             self.with_all[:, index] = self._fixed[:, index]
             self._take(index, None)
@@ -229,7 +231,7 @@ class ScoreBounds:
         return problem
 
     def _take(self, index, problem):
-        """Take over the bounds of a binary problem, as scores."""
+        """Copy the bounds on the margins of one binary problem, as bounds on scores."""
         if problem is not None:
             positive = problem.solution.problem.signs > 0
             self.lower[:, index] = np.where(positive, problem.lower, -problem.upper)
@@ -240,20 +242,20 @@ class ScoreBounds:
             values[fixed, index] = self._fixed[fixed, index]
 
     def _finish(self, index, problem):
-        """Take over the bounds, and release what takes memory while other problems are worked on."""
+        """Copy the bounds, and release memory that the other binary problems may need."""
         self._take(index, problem)
         if self.scheme.n_problems > 1:
             problem.release()
 
     def possible(self):
-        """Which classes the bounds leave possible: ndarray of bool, shape (m, n_classes)."""
+        """Return which classes the bounds leave possible (ndarray of bool, shape (m, n_classes))."""
         lower, upper = self.lower, self.upper
         if self.scheme.n_problems == 1:
             return np.column_stack([lower[:, 0] <= 0, upper[:, 0] > 0])
         if self.scheme.has_pairs:
             first, second = np.transpose(self.scheme.pairs)
             lower, upper = _votes(lower > 0, upper > 0, first, second, self.scheme.n_classes)
-        # Of equals the first one is predicted.
+        # If scores are equal, the first class is predicted.
         before = np.maximum.accumulate(lower, axis=1)[:, :-1]
         after = np.maximum.accumulate(lower[:, ::-1], axis=1)[:, -2::-1]
         possible = np.isfinite(upper) | (upper > 0)
@@ -262,12 +264,12 @@ class ScoreBounds:
         return possible
 
     def close(self, is_wanted=None):
-        """Make bounds closer until every label is proven, or no work helps.
+        """Narrow the bounds until every label is proven, or further work does not help.
 
         Parameters
         ----------
         is_wanted : ndarray of bool, shape (m,), optional
-            True for samples whose bounds are to be those of exact solutions in any case.
+            True for samples whose bounds must come from exact solutions in any case.
         """
         wanted = np.zeros(len(self.lower), dtype=bool) if is_wanted is None else is_wanted
         left = [set() for _ in self._problems]
@@ -287,14 +289,14 @@ class ScoreBounds:
                 problem.release()
 
     def estimate(self):
-        """Set the scores that no exact solution gives to what one step of the solution gives."""
+        """Estimate the scores that have no exact solution, by one step of the solution."""
         for index, problem in enumerate(self._problems):
             if problem is not None:
                 problem.estimate()
                 self._finish(index, problem)
 
     def _needed(self, index):
-        """True for the samples of which closer bounds of a problem may leave fewer labels possible."""
+        """Return for which samples narrower bounds in a problem may exclude labels (ndarray of bool)."""
         is_open = self.possible().sum(axis=1) > 1
         lower, upper = self.lower[:, index], self.upper[:, index]
         if self.scheme.n_problems == 1:
@@ -304,15 +306,15 @@ class ScoreBounds:
         return is_open & (upper >= self.lower.max(axis=1)) & (upper > lower)
 
     def _groups_of(self, needed, index):
-        """The groups with a sample that is needed, and whose model has the problem: list of ndarray."""
+        """Return the groups with a needed sample whose score is not fixed (list of ndarray of intp)."""
         numbers = np.unique(self.leaving.groups[needed & np.isnan(self._fixed[:, index])])
         return [self.leaving.members[number] for number in numbers]
 
 
 def _centred(X):
-    """X less its mean, if inner products then keep more digits. A free intercept makes up for the mean.
+    """Return X minus its mean if inner products then keep more digits, else X.
 
-    Differences are exact where the mean dominates (Sterbenz).
+    A free intercept makes up for the mean. Differences are exact if the mean dominates (Sterbenz).
     """
     if sparse.issparse(X):
         return X
@@ -327,7 +329,7 @@ def _largest_sqnorm(X):
 
 
 def _votes(wins, may_win, first, second, n_classes):
-    """The least and the largest number of pairs that each class wins: ndarrays, shape (m, n_classes)."""
+    """Return the least and the largest number of pairs a class may win (ndarrays, (m, n_classes))."""
     least, most = np.zeros((2, len(wins), n_classes))
     for pair, (a, b) in enumerate(zip(first, second, strict=True)):
         least[:, a] += wins[:, pair]
@@ -338,8 +340,10 @@ def _votes(wins, may_win, first, second, n_classes):
 
 
 def _fixed_scores(leaving):
-    """Scores that are known because a class has no samples of positive weight without the group:
-    ndarray of float64, shape (m, n_problems); nan: not known."""
+    """Return scores that are known because a class has no samples of positive weight without the group.
+
+    ndarray of float64, shape (m, n_problems); nan: not known.
+    """
     scheme, groups = leaving.scheme, leaving.groups
     samples, n_groups = leaving.training_set.samples, len(leaving.members)
     counts = np.zeros((n_groups, scheme.n_classes))

@@ -1,4 +1,4 @@
-"""An exact solution of a dual problem, from one that is nearly exact."""
+"""The exact solution of a dual problem, computed from nearly optimal dual variables."""
 
 import functools
 
@@ -9,7 +9,7 @@ from margins.decremental._pivots import FREE, UPPER, ZERO
 from margins.decremental.paths import ROUNDING, Paths
 from margins.decremental.response import response_of
 
-# A solution that is nearly exact needs few.
+# Maximum number of guesses of the free variables; nearly optimal dual variables need few.
 MAX_ROUNDS = 20
 
 
@@ -22,7 +22,7 @@ class Solution:
     alpha : ndarray of float64, shape (m,)
         Dual variables.
     bias : float
-        The intercept, if it is free.
+        The intercept if it is free, else 0.
     free : ndarray of int, shape (n_free,)
         The free support vectors.
 
@@ -38,17 +38,19 @@ class Solution:
 
     @functools.cached_property
     def response(self):
-        """How the solution moves: DualResponse or PrimalResponse."""
+        """The response of the solution: DualResponse or PrimalResponse."""
         return response_of(self.problem, self.free)
 
     def release(self):
-        """Release the response; it is computed again when it is needed."""
+        """Release the response, which is computed again when it is needed."""
         vars(self).pop("response", None)
 
     @property
     def violation(self):
-        """By how much the conditions of optimality are violated, relative to the margin 1 and to the
-        largest dual variable: float."""
+        """The largest violation of the optimality conditions: float.
+
+        It is relative to the margin 1, and to the largest dual variable.
+        """
         problem, alpha = self.problem, self.alpha
         inside, largest = problem.upper > 0, float(np.abs(alpha).max()) or 1.0
         excess = self.sigma - (problem.ridge - problem.diag) * alpha - 1
@@ -59,12 +61,12 @@ class Solution:
 
 
 def augmented_margins(problem, alpha, bias):
-    """sigma_k of all samples: ndarray of float64, shape (m,)."""
+    """Return sigma_k of all samples (ndarray of float64, shape (m,))."""
     return problem.margins(alpha[None])[0] + bias * problem.signs + problem.ridge * alpha
 
 
 def solution_of(problem, alpha, bias):
-    """The exact solution of a problem.
+    """Return the exact solution of a problem.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def solution_of(problem, alpha, bias):
     alpha : ndarray of float64, shape (m,)
         Dual variables that are nearly optimal.
     bias : float
-        Their intercept; read if it is free.
+        The intercept for these dual variables; used only if it is free.
 
     Returns
     -------
@@ -81,10 +83,10 @@ def solution_of(problem, alpha, bias):
 
     Notes
     -----
-    Which variables are free is guessed from those that are nearly optimal. Of the squared hinge loss the
-    next guess follows from the solution of this one, which is Newton's method (Hintermueller, Ito &
-    Kunisch 2002); of the hinge loss, where that may go round in circles, from the path that begins with
-    shifted bounds, which this solution has not passed.
+    The nearly optimal dual variables give the first guess at the set of free variables. With the squared
+    hinge loss, the solution for each guess gives the next guess. This is Newton's method (Hintermueller,
+    Ito & Kunisch 2002). With the hinge loss, this method may cycle. The next guess is the end of a path
+    instead, which starts with shifted bounds that the solution has not passed.
     """
     bias = bias if problem.is_free else 0.0
     step = 1 / np.maximum(problem.inner.diagonal + problem.ridge, np.finfo(float).tiny)
@@ -120,16 +122,17 @@ def solution_of(problem, alpha, bias):
 
 
 def _sides(problem, moved):
-    """The side of each sample: ndarray of int8, shape (m,)."""
+    """Return the side of each sample (ndarray of int8, shape (m,))."""
     sides = np.where(moved >= problem.upper, UPPER, np.where(moved > 0, FREE, ZERO))
     sides[problem.upper == 0] = ZERO
     return sides.astype(np.int8)
 
 
 def _solved(problem, response, alpha, bias):
-    """The solution with these free dual variables, given the others' values: Solution.
+    """Return the solution with these free dual variables, given the values of the others (Solution).
 
-    The response is that with the ridge. Corrections solve the problem without it, unless it is needed.
+    The response includes the ridge. Corrections solve the problem with the ridge, then without it. The
+    solution with the smallest violation is returned, so the ridge remains if it is needed.
     """
     free, best = response.free, None
     for n_corrections in range(4):
@@ -148,8 +151,10 @@ def _solved(problem, response, alpha, bias):
 
 
 def _at_end_of_interval(problem, alpha):
-    """With every dual variable at a bound, the free intercept has an interval: the sample at one end of
-    it, and the intercept there."""
+    """Return the sample at one end of the interval of optimal intercepts, and the intercept there.
+
+    There is such an interval if the intercept is free and every dual variable is at a bound.
+    """
     inside = np.flatnonzero(problem.upper > 0)
     sums = augmented_margins(problem, alpha, 0.0)
     biases = (1 - sums) * problem.signs

@@ -1,4 +1,4 @@
-"""Leave-one-out: the proven error of one refit per sample, for the price of a few refits."""
+"""Leave-one-out: the proven error of one refit per sample, at the cost of a few refits."""
 
 import math
 import time
@@ -20,7 +20,7 @@ from margins.losses import LOSSES
 from margins.model_selection.tables import frame
 
 NAME = "leave_one_out"
-# Replaces inf.
+# Finite value that replaces inf.
 LARGEST = 1e100
 
 
@@ -35,7 +35,7 @@ class LeaveOneOut:
         The labels passed.
     scores : ndarray of float64, shape (n_samples,) for two classes, else (n_samples, n_classes)
         Decision values of each sample by the model without it, as `decision_function` returns them.
-        Where less work proves a prediction, they are estimates from one step of the solution, within
+        If less work proves a prediction, they are estimates from one step of the solution, within
         `bounds`. Infinite if the class has no other samples.
     bounds : ndarray of float64, shape (2, n_samples) for two classes, else (2, n_samples, n_problems)
         Proven lower and upper bounds; with one-vs-one, for the score of each pair of classes.
@@ -49,8 +49,8 @@ class LeaveOneOut:
         signed decision value. `margins` are by the model without the sample, `full_margins` by the
         model with all samples.
     span_estimate : float or None
-        The error if the solution moved by one step for each sample (Vapnik & Chapelle 2000); None with
-        groups of several samples.
+        Estimate of the error from one step of the solution for each sample (Vapnik & Chapelle 2000);
+        None with groups of several samples.
     n_refits : int
         Number of binary problems that had to be refitted without a sample or group.
     seconds : float
@@ -108,7 +108,7 @@ class LeaveOneOut:
 
     @property
     def influence(self) -> NDArray[np.float64]:
-        """Increase of each sample's margin by its presence: ndarray of float64, shape (n_samples,).
+        """Increase in each sample's margin if it is in the training set: ndarray, shape (n_samples,).
 
         It is 0 for a sample that is not a support vector, and largest for outliers and label errors.
         """
@@ -154,7 +154,7 @@ def leave_one_out(
     ----------
     classifier : MarginClassifier
         Its parameters are read, and it is not changed. `C` must be finite, `loss` 'squared_hinge' or
-        'hinge' and `max_time` None, without callbacks. `eps` is not read: the solutions are exact, even
+        'hinge' and `max_time` None, without callbacks. `eps` is not used: the solutions are exact, even
         if `max_iter` ends the fit.
     X : array-like or sparse matrix, shape (n_samples, n_features)
         With a kernel, or more features than samples, two matrices of all pairs must fit into memory.
@@ -162,7 +162,8 @@ def leave_one_out(
     sample_weight : array-like of float, shape (n_samples,), optional
         Factor of C for each sample. The error counts each sample once, even samples of weight 0.
     groups : array-like, shape (n_samples,), or "duplicates", optional
-        Samples of one group are left out together; "duplicates": samples with equal features are.
+        Samples of one group are left out together; "duplicates": samples
+        with equal features form a group.
     exact : bool, default=False
         True: all `scores` are exact, even if a prediction can be proven without them.
 
@@ -253,7 +254,7 @@ def results_along(
 def _result(
     bounds: ScoreBounds, span_estimate: float | None, n_refits: int, started: float
 ) -> LeaveOneOut:
-    """Return the LeaveOneOut for final bounds."""
+    """Return the result for final bounds (LeaveOneOut)."""
     scheme, valid = bounds.scheme, bounds.leaving.valid
 
     scores, full_scores = (_decision(scheme, values) for values in (bounds.scores, bounds.with_all))
@@ -276,13 +277,13 @@ def _result(
 
 def _decision(scheme: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the result of `decision_function` for the scores of binary problems."""
-    if scheme.has_pairs:  # it adds scores, which must be finite
+    if scheme.has_pairs:  # `decision` adds scores, which must be finite
         scores = np.clip(scores, -LARGEST, LARGEST)
     return np.asarray(scheme.decision(scores))
 
 
 def _predicted(bounds: ScoreBounds) -> NDArray[Any]:
-    """Return the labels predicted from the estimated scores: ndarray, shape (n_samples,)."""
+    """Return the labels predicted from the estimated scores (ndarray, shape (n_samples,))."""
     classes = bounds.leaving.valid.classes
     predictions: NDArray[Any] = bounds.scheme.predict(bounds.scores, classes)
     return predictions
@@ -298,7 +299,7 @@ def _margins(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np
 
 
 def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
-    """Return the scores in columns, for calibration: ndarray of float64, shape (n_samples, n_columns).
+    """Return the scores in columns, for calibration (ndarray of float64, (n_samples, n_columns)).
 
     Raises
     ------
@@ -313,7 +314,7 @@ def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
 
 
 def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
-    """Raise an error for a classifier without proofs of leave-one-out, or for an unsupported metric."""
+    """Raise an error if leave-one-out does not support the classifier or the metric."""
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(
             f"classifier of {NAME} must be a MarginClassifier. Got {classifier!r}. For a pipeline, "
@@ -335,14 +336,14 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
 
 
 def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
-    """Return the group of each sample as 0, 1, ...: ndarray of intp, shape (n_samples,).
+    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,)).
 
     Parameters
     ----------
     groups : array-like, "duplicates" or None
     X : ndarray or CSR matrix, shape (n_samples, n_features)
     caller : object
-        Its str is the name of the function, for errors.
+        Its str names the function in error messages.
     """
     n_samples = X.shape[0]
     if groups is None:
@@ -377,7 +378,7 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
 
 
 def _codes_of_rows(X: Any) -> NDArray[np.intp]:
-    """Number the different rows 0, 1, ..., and return the number of each row: ndarray of intp."""
+    """Number the different rows 0, 1, ..., and return the number of each row (ndarray of intp)."""
     if sparse.issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()
