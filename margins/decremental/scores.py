@@ -320,7 +320,7 @@ def _centred(X):
         return X
     mean = X.mean(axis=0, dtype=np.float64)
     centred = X - mean
-    is_shorter = MIN_SHRINKAGE * _largest_sqnorm(centred) <= _largest_sqnorm(X)
+    is_shorter = 0 < MIN_SHRINKAGE * _largest_sqnorm(centred) <= _largest_sqnorm(X)
     return centred if is_shorter else X
 
 

@@ -342,7 +342,7 @@ def _inner_products(X, Z):
     is_mostly_zero = n_numbers > DENSE_RATIO * sum(matrix.nnz for matrix in sparse_ones)
     if is_mostly_zero or min(n_rows, n_points) < MIN_ROWS:
         return inner_products(rows_of(X), rows_of(Z))
-    values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * d))
+    values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * max(d, 1)))
     for points in gen_batches(n_points, length):
         dense_points = _dense(Z[points]).T
         for rows in gen_batches(n_rows, length):

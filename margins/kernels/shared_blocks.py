@@ -54,12 +54,12 @@ class SharedBlocks:
     def matrix(self):
         """The whole kernel matrix in double precision (ndarray of float64, shape (m, m))."""
         if self._class_blocks is not None:
-            return np.block(self._class_blocks.blocks())
+            return np.ascontiguousarray(np.block(self._class_blocks.blocks()))
         matrix = matrix_of(self.kernel, self.X, self._sqnorms)
         if np.array_equal(matrix, matrix.T):
-            return matrix
+            return np.ascontiguousarray(matrix)
         check_symmetry(self.kernel.label, matrix)
-        return 0.5 * (matrix + matrix.T)
+        return np.ascontiguousarray(0.5 * (matrix + matrix.T))
 
     @property
     def matrix_in_memory(self):

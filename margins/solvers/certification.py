@@ -41,6 +41,10 @@ class PrimalPoint:
     def __init__(self, w, margins, rho, dual_side):
         self.w, self.margins, self.rho, self._dual_side = w, margins, rho, dual_side
 
+    def with_dual_side(self, dual_side):
+        """Return this weight vector in addition to other dual variables (PrimalPoint)."""
+        return PrimalPoint(self.w, self.margins, self.rho, dual_side)
+
     @property
     def weights(self):
         """The weights of the features, an ndarray of float64 of shape (n_features,)."""

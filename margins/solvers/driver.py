@@ -18,7 +18,7 @@ from margins.solvers.history import progress, standstill
 from margins.solvers.rounding import Rounding
 from margins.solvers.state import RunState
 
-# What makes the model and its certificate.
+# The attributes that a run takes back with a kept model; `solver` tells whether its sums are fresh.
 MODEL = (
     *("data", "features", "weights", "theta", "_primal", "solver", "products", "certificate"),
     *("primal_scale", "dual_scale", "_is_certified"),
@@ -99,9 +99,10 @@ class Run(RunState):
     def keep_model(self):
         """Keep the certified model, in case the solvers that follow end with a worse one."""
         if self._is_certified and self.averaging is None:
-            self._kept = copy.copy(self)
-            # The run continues with the copy, since the model of a solver may refer to the weights.
-            self.weights = self.weights.copy()
+            kept = self._kept = copy.copy(self)
+            kept.weights = self.weights.copy()
+            if kept._primal is not None:
+                kept._primal = kept._primal.with_dual_side(kept.weights)
 
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""
@@ -240,7 +241,9 @@ class Run(RunState):
             self.certify()
         self.certify_as_returned()
         kept, self._kept = self._kept, None
-        if kept is not None and kept.certificate.primal < self.certificate.primal and not self.is_proven:
+        is_worse = kept is not None and kept.certificate.primal < self.certificate.primal
+        if is_worse and not self.is_proven and self._stop is not Ending.CALLBACK:  # it has seen the last
+            self.solver.release()
             self._return_to(kept)
             is_late = True
         if is_late or self.history[-1].certificate is not None:

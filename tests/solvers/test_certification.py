@@ -144,3 +144,16 @@ def test_ordinary_fits_state_what_they_always_stated(monkeypatch, name):
     X, y = integers(m=40, d=5)
     assert margins.get(name)(C=1.0, eps=0.1, random_state=0).fit(X, y).converged_
     assert 0 < NEGLIGIBLE < 1e-9
+
+
+@pytest.mark.parametrize("arrange", [np.asfortranarray, lambda K: np.repeat(K, 2, axis=1)[:, ::2]])
+@pytest.mark.parametrize("n_left_out", [0, 20])
+def test_exact_certificates_read_matrices_in_any_layout(arrange, n_left_out):
+    X, y = integers(m=60, d=3)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=-1))
+    weight = (np.arange(60) >= n_left_out).astype(float)
+    fits = [
+        margins.MarginClassifier(kernel="precomputed", loss="hinge", C=1e7, eps=1e-6).fit(M, y, weight)
+        for M in (K, arrange(K))
+    ]
+    assert fits[0].certificates_ == fits[1].certificates_

@@ -315,3 +315,22 @@ def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(los
     w = (alpha * signs) @ X  # the shift cancels, as the dual variables balance
     dual = alpha.sum() - 0.5 * w @ w - (0.25 * alpha @ alpha if loss == "squared_hinge" else 0)
     assert_allclose(dual, fit.certificates_[0].dual, rtol=1e-5)
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("max_iter", range(1, 12))
+def test_dual_variables_are_those_of_the_certificate_wherever_a_reserve_is_cut(loss, max_iter):
+    X, y = breast_cancer()
+    fit = make(loss=loss, eps=1e-12, max_iter=max_iter).fit(X + 1e6, y)
+    dual = fit.dual_coef_[0]
+    assert dual.min() >= 0 and (loss == "squared_hinge" or dual.max() <= 1)
+    if fit.certificates_[0].gap < 1e-3:
+        assert dual.sum() == pytest.approx(2 * fit.certificates_[0].dual, rel=0.5)  # no other scale
+
+
+@quiet
+def test_a_leave_one_out_of_constant_features_is_proven():
+    y = np.arange(30) % 3 == 0
+    result = margins.leave_one_out(make(loss="hinge"), np.ones((30, 3)), y)
+    assert result.is_proven.all()

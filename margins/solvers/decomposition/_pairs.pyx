@@ -264,10 +264,10 @@ cdef void _move(
         d[i] = _between(x_before - s / a, lower[i], upper[i])
         step_i[0], step_j[0] = d[i] - x_before, 0
         return
-    # Rows that are alike, as for contrary duplicates, leave f almost linear, so the step is long. Of
-    # (q + rho^2) (r + rho^2) - (p + rho^2)^2, no digits cancel that the elements of Q have.
+    # Rows that are alike, as for contrary duplicates, leave f almost linear, so the step is long.
+    # The determinant is expanded, so that rho^4 cancels exactly.
     determinant = q * r - p * p + rho2 * (q + r - 2 * p)
-    determinant = max(determinant, floor * (q + rho2) * (r + rho2)) + (q + rho2) * D[j] + c * D[i]
+    determinant = max(determinant, floor * (q * r + rho2 * (q + r))) + (q + rho2) * D[j] + c * D[i]
     x = x_before + (t * b - s * c) / determinant
     y = y_before + (s * b - t * a) / determinant
     if lower[i] <= x <= upper[i] and lower[j] <= y <= upper[j]:
