@@ -112,23 +112,19 @@ def draw(points, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    wide = {"gridspec_kw": {"width_ratios": [1, 1, 1.15, 1.3]}, "figsize": (11, 3)}
-    _draw(points, plt.subplots(1, 4, layout="constrained", **wide), path)
-    narrow = path.with_stem(f"{path.stem}_narrow")
-    _draw(points, plt.subplots(2, 2, layout="constrained", figsize=(5.6, 5.4)), narrow)
-    plt.close("all")
-
-
-def _draw(points, figure_and_axes, path):
-    figure, axes = figure_and_axes
-    axes = axes.ravel()
     X, y = problem()
-    final = fit(X, y, 1000)
-    draw_gap(axes[0], X, y, fit(X, y, EARLY), f"gap and its limit, {EARLY} epochs")
-    draw_gap(axes[1], X, y, final, "at the end: they are equal")
-    draw_bounds(axes[2], final)
-    draw_times(axes[3], points)
-    figure.savefig(path, dpi=130)
+    early, final = fit(X, y, EARLY), fit(X, y, 1000)
+    wide = {"figsize": (11, 3), "gridspec_kw": {"width_ratios": [1, 1, 1.15, 1.3]}}
+    narrow_path = path.with_stem(f"{path.stem}_narrow")
+    for shape, options, file in (((1, 4), wide, path), ((2, 2), {"figsize": (5.6, 5.4)}, narrow_path)):
+        figure, axes = plt.subplots(*shape, layout="constrained", **options)
+        first, second, third, fourth = axes.ravel()
+        draw_gap(first, X, y, early, f"gap and its limit, {EARLY} epochs")
+        draw_gap(second, X, y, final, "at the end: they are equal")
+        draw_bounds(third, final)
+        draw_times(fourth, points)
+        figure.savefig(file, dpi=130)
+        plt.close(figure)
 
 
 def main(argv=None):

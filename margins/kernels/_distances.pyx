@@ -16,7 +16,7 @@ import numpy as np
 
 # Number of differences between two checks for Ctrl-C: a few milliseconds.
 cdef Py_ssize_t DIFFERENCES_PER_SIGNAL_CHECK = 1 << 22
-cdef Py_ssize_t BLOCK = 1 << 14  # numbers of dense points that are read together, so that they stay in the cache
+cdef Py_ssize_t BLOCK = 1 << 14  # numbers of dense points read together, to stay in the cache; at least 16 points
 
 cdef extern from *:
     """

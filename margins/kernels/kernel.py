@@ -18,14 +18,15 @@ from margins.kernels._transform import ArrayTransform
 from margins.kernels.row_blocks import FormulaBlocks, RowBlocks
 from margins.kernels.shared_blocks import SharedBlocks
 from margins.parameters import check
+from margins.tuning import TUNING
 
 # Memory for a block of kernel values in predictions, in bytes.
 BLOCK_BYTES = 2**25
 # An array with at most this share of nonzero numbers is copied without its zeros.
 MOSTLY_ZEROS = 0.5
-# Sparse rows are multiplied as dense copies if these have at most DENSE_RATIO numbers for each stored
-# one, and both matrices have at least MIN_ROWS rows, which make up for copying.
-DENSE_RATIO, MIN_ROWS = 20, 128
+# Sparse rows may be multiplied as dense copies if both matrices have at least this many rows, which make
+# up for copying.
+MIN_ROWS = 128
 # A kernel of differences sums the distance of two rows directly if rounding |x|^2 + |z|^2 - 2 x.z by a
 # unit in the last place may change K(x, z) by this number of units.
 MAX_CANCELLED = 4096
@@ -339,7 +340,8 @@ def _inner_products(X, Z):
     if not sparse_ones:
         return _dense(X) @ _dense(Z).T
     n_numbers = sum(d * matrix.shape[0] for matrix in sparse_ones)
-    is_mostly_zero = n_numbers > DENSE_RATIO * sum(matrix.nnz for matrix in sparse_ones)
+    dense_ratio = TUNING.decomposition.dense_ratio
+    is_mostly_zero = n_numbers > dense_ratio * sum(matrix.nnz for matrix in sparse_ones)
     if is_mostly_zero or min(n_rows, n_points) < MIN_ROWS:
         return inner_products(rows_of(X), rows_of(Z))
     values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * max(d, 1)))

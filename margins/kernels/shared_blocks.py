@@ -54,16 +54,16 @@ class SharedBlocks:
     def matrix(self):
         """The whole kernel matrix in double precision (ndarray of float64, shape (m, m))."""
         if self._class_blocks is not None:
-            return np.ascontiguousarray(np.block(self._class_blocks.blocks()))
+            return np.block(self._class_blocks.blocks())
         matrix = matrix_of(self.kernel, self.X, self._sqnorms)
-        if np.array_equal(matrix, matrix.T):
-            return np.ascontiguousarray(matrix)
-        check_symmetry(self.kernel.label, matrix)
-        return np.ascontiguousarray(0.5 * (matrix + matrix.T))
+        if not np.array_equal(matrix, matrix.T):
+            check_symmetry(self.kernel.label, matrix)
+            matrix = 0.5 * (matrix + matrix.T)
+        return np.ascontiguousarray(matrix)
 
     @property
     def matrix_in_memory(self):
-        """The matrix if a solver has computed all of its values; None otherwise."""
+        """The matrix (a copy for a pair of classes) if a solver has computed all values; or None."""
         is_computed = "matrix" in vars(self) or isinstance(self._row_blocks, MatrixBlocks)
         return self.matrix if is_computed else None
 

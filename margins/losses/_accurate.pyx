@@ -103,7 +103,7 @@ def kernel_scores(
         Labels included.
     bias : float
     matrix : ndarray of float64, shape (m, m), optional
-        The same rows, if they are in memory.
+        The kernel matrix, C-contiguous, if it is in memory.
 
     Returns
     -------

@@ -35,7 +35,8 @@ class ConjugateSolver(Solver):
         The solver ends if it is expected to need more passes over all samples than this.
     tuning : margins.tuning.ConjugateTuning, optional
     gap : float
-        The gap of another solver. This one ends if too many certificates in a row have no smaller gap.
+        The gap of another solver. This one ends if too many certificates in a row have no smaller gap
+        than the smallest so far, this one included.
 
     Attributes
     ----------
@@ -110,6 +111,7 @@ class ConjugateSolver(Solver):
 
     @property
     def has_stalled(self):
+        """True if as many certificates in a row as its patience allows came no closer."""
         return self._n_no_better >= self._tuning.patience
 
     def release(self):

@@ -97,7 +97,10 @@ class Run(RunState):
         )
 
     def keep_model(self):
-        """Keep the certified model, in case the solvers that follow end with a worse one."""
+        """Keep the model, in case the solvers that follow end with a worse one.
+
+        A model that is an average, or has no certificate, is not kept.
+        """
         if self._is_certified and self.averaging is None:
             kept = self._kept = copy.copy(self)
             kept.weights = self.weights.copy()

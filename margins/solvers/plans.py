@@ -201,7 +201,7 @@ class PhaseBuilder:
         from_solution : bool
             True: the margin is at 1, or will be after the best scaling, and must be at b.
         is_reserve : bool
-            True: another solver has not proven eps; the passes end if they come no closer to it.
+            True: another solver has ended unproven; the passes end if they do not reduce its gap.
         """
 
         def phases(run):

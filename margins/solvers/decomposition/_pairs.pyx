@@ -5,8 +5,8 @@ The problem: minimise over the steps d_i
     f(d) = d.g + d.(Q + rho^2 + diag(D)) d / 2,   lower_i <= d_i <= upper_i,
 
 or the same with the constraint sum_i d_i = 0, for which rho^2 does not matter. Given: Q, rho^2, D, g and the bounds.
-Left in place: d and, up to the same number for all of them, the gradient at d. Returned: the number of pairs that
-were moved.
+Left in place: d, and the gradient at d without rho^2 sum_i d_i, which all its elements share. Returned: the number of
+pairs that were moved.
 
 Each iteration moves two variables to the best point of the plane that they span, or to its edge. The first is the
 variable whose best step decreases f most; the second is the variable that, with the first at its best, decreases f
