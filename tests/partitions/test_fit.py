@@ -215,7 +215,7 @@ def test_a_lost_state_of_many_features_is_computed_again(monkeypatch):
 
     monkeypatch.setattr(executors.ChunkExecutor, "collect", collect_without_one)
     classifier = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3))
-    # The sums of a state that is computed again are rounded in another order, which changes the epochs too.
+    # A state that is computed again has sums of another rounding, so the epochs may differ.
     assert classifier.converged_
     assert_same_optimum(classifier, expected)
     # A model is as close to the optimum as the root of twice its gap, by strong convexity.

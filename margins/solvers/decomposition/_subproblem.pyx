@@ -1,11 +1,12 @@
 """The subproblem of a working set W, with all other dual variables fixed.
 
-The problem: minimise over the steps d_i, i in W,
+The problem, with signed dual variables b_i = l_i alpha_i: minimise over their steps d_i, i in W,
 
-    f(d) = d.g + d.(Q + diag(D)) d / 2,   lower_i <= d_i <= upper_i,   Q_ij = l_i l_j (K(x_i, x_j) + rho^2),
+    f(d) = d.g + d.(Q + rho^2 + diag(D)) d / 2,   lower_i <= d_i <= upper_i,   Q_ij = K(x_i, x_j),
 
-where g is the gradient of the negative dual objective, and the bounds keep 0 <= alpha_i + d_i <= U_i.
-Given: Q, D, g and the bounds. Left in place: d, and the gradient at d. Returned: the number of pairs.
+where g is the gradient of the negative dual objective, and the bounds keep 0 <= l_i (b_i + d_i) <= U_i. If the
+intercept is free, sum_i d_i = 0, and rho^2 does not matter. Given: Q, rho^2, D, g and the bounds. Left in place: d.
+Returned: the number of pairs.
 
 Steps move pairs of variables (`_pairs`), in single precision: they are relative to the dual variables that the
 caller keeps in double precision.
@@ -29,36 +30,19 @@ cdef extern from *:
     #define MARGINS_RESTRICT
     #endif
 
-    /* q_j <- (row[columns[j]] + sq_intercept_scaling) * factor * factors[j] */
     MARGINS_VECTORISED
     static void margins_gather(float *MARGINS_RESTRICT q, const float *MARGINS_RESTRICT row,
-                               const int32_t *MARGINS_RESTRICT columns, const float *MARGINS_RESTRICT factors,
-                               float factor, float sq_intercept_scaling, int64_t n)
-    {
-        for (int64_t j = 0; j < n; j++)
-            q[j] = (row[columns[j]] + sq_intercept_scaling) * factor * factors[j];
-    }
-
-    MARGINS_VECTORISED
-    static void margins_gather_as_it_is(float *MARGINS_RESTRICT q, const float *MARGINS_RESTRICT row,
-                                        const int32_t *MARGINS_RESTRICT columns, int64_t n)
+                               const int32_t *MARGINS_RESTRICT columns, int64_t n)
     {
         for (int64_t j = 0; j < n; j++)
             q[j] = row[columns[j]];
     }
     """
-    void gather "margins_gather"(
-        float* q, const float* row, const int32_t* columns, const float* factors, float factor,
-        float sq_intercept_scaling, int64_t n
-    ) noexcept nogil
-    void gather_as_it_is "margins_gather_as_it_is"(
-        float* q, const float* row, const int32_t* columns, int64_t n
-    ) noexcept nogil
+    void gather "margins_gather"(float* q, const float* row, const int32_t* columns, int64_t n) noexcept nogil
 
 
 def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
-    const float[::1] factors, float sq_intercept_scaling,
     const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
 ):
     """Write Q. The part shared with the last working set is copied; only rows of new samples are read.
@@ -69,24 +53,19 @@ def sub_gram(
         Cached rows of the kernel matrix.
     slots_of_set, working_set : ndarrays of int32, shape (n,)
         Slots of the working set's rows, and its samples; the samples of the last working set come first.
-    factors : ndarray of float32, shape (n,)
-        l_i, or 1 if the subproblem has no labels.
-    sq_intercept_scaling : float
     last : ndarray of float32
-        Q of the last working set, with the same factors.
+        Q of the last working set.
     places : ndarray of int32, shape (n_kept,)
         Positions of these samples in the last working set.
     Q : ndarray of float32, shape (n, at least n)
         Overwritten; columns beyond n are not used.
     """
     cdef Py_ssize_t i, j, begin, end, n = working_set.shape[0], n_kept = places.shape[0]
-    cdef const float* row
     with nogil:
         for i in range(n_kept):
-            gather_as_it_is(&Q[i, 0], &last[places[i], 0], &places[0], n_kept)
+            gather(&Q[i, 0], &last[places[i], 0], &places[0], n_kept)
         for i in range(n_kept, n):
-            row = &slots[slots_of_set[i], 0]
-            gather(&Q[i, 0], row, &working_set[0], &factors[0], factors[i], sq_intercept_scaling, i + 1)
+            gather(&Q[i, 0], &slots[slots_of_set[i], 0], &working_set[0], i + 1)
         # Q is symmetric. It is mirrored in squares, which stay in the cache.
         begin = n_kept
         while begin < n:
@@ -98,47 +77,51 @@ def sub_gram(
 
 
 def minimise(
-    const float[:, ::1] Q, const float[::1] diag, float[::1] g, float[::1] d, const float[::1] lower,
-    const float[::1] upper, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, float sq_intercept_scaling, const float[::1] diag, float[::1] g, float[::1] d,
+    const float[::1] lower, const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
     """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved.
 
     Parameters
     ----------
     Q : ndarray of float32, shape (n, at least n)
+    sq_intercept_scaling : float
+        rho^2.
     diag : ndarray of float32, shape (n,)
         D_i.
     g, d : ndarrays of float32, shape (n,)
-        The gradient at d, and d; changed in place.
+        The gradient at d, and d; changed in place. The gradient then lacks the changes by rho^2.
     lower, upper : ndarrays of float32, shape (n,)
     reduction : float
     max_pairs : int
     """
-    cdef const float[::1] diagonal = diagonal_of(Q, 0, diag)
+    cdef const float[::1] diagonal = diagonal_of(Q, sq_intercept_scaling, diag)
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     cdef float[::1] gains = np.empty(g.shape[0], np.float32)
     cdef Py_ssize_t n_pairs
     with nogil:
-        n_pairs = move_pairs(Q, 0, diag, g, d, lower, upper, diagonal, inverse, gains, reduction, max_pairs)
+        n_pairs = move_pairs(
+            Q, sq_intercept_scaling, diag, g, d, lower, upper, diagonal, inverse, gains, reduction, max_pairs
+        )
     return n_pairs
 
 
 def minimise_balanced(
-    const float[:, ::1] Q, const float[::1] diag, float[::1] F, float[::1] e, const float[::1] lower,
+    const float[:, ::1] Q, const float[::1] diag, float[::1] F, float[::1] d, const float[::1] lower,
     const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise ``e.(Q + diag(D)) e / 2 - F.e`` with the constraint sum_i e_i = 0; return the pairs moved.
+    """Minimise f with the constraint sum_i d_i = 0; return the pairs moved.
 
-    Here e_i = l_i d_i, Q has no labels, and F is the negative gradient. Each iteration raises the variable with
-    the largest F, and lowers by as much the variable that then gains most.
+    Each iteration raises the variable with the largest negative gradient F, and lowers by as much the variable
+    that then gains most.
 
     Parameters
     ----------
-    Q : ndarray of float32, shape (n, n)
+    Q : ndarray of float32, shape (n, at least n)
     diag : ndarray of float32, shape (n,)
         D_i.
-    F, e : ndarrays of float32, shape (n,)
-        The negative gradient at e, and e; changed in place.
+    F, d : ndarrays of float32, shape (n,)
+        The negative gradient at d, and d; changed in place.
     lower, upper, reduction, max_pairs
         As in `minimise`.
     """
@@ -146,7 +129,7 @@ def minimise_balanced(
     cdef float[::1] gains = np.empty(F.shape[0], np.float32)
     cdef Py_ssize_t n_pairs
     with nogil:
-        n_pairs = move_balanced_pairs(Q, diag, F, e, lower, upper, diagonal, gains, reduction, max_pairs)
+        n_pairs = move_balanced_pairs(Q, diag, F, d, lower, upper, diagonal, gains, reduction, max_pairs)
     return n_pairs
 
 

@@ -304,16 +304,24 @@ class DecompositionSolver(Solver):
         diag, signs = self._diag[working_set], self._signs[working_set]
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
-        Q = self._Q[:n]
-        factors, last = (
-            as_single(self._factors(signs)),
-            (self._last_Q, self._kept_positions.astype(np.int32)),
-        )
-        sub_gram(self._blocks.slots, slots, working_set, factors, self._sq_intercept_scaling, *last, Q)
-        self._Q, self._last_Q = self._last_Q, self._Q
+        Q, last = self._Q[:n], self._last_Q
+        sub_gram(self._blocks.slots, slots, working_set, last, self._kept_positions.astype(np.int32), Q)
+        self._Q, self._last_Q = last, self._Q
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = as_single(-alpha), as_single(upper - alpha)
-        steps, n_pairs = self._minimise(Q, as_single(diag), gradient, lower, above, signs)
+        is_positive = signs > 0
+        moves = np.zeros(n, np.float32)  # of the signed variables
+        n_pairs = self._minimise(
+            Q,
+            as_single(diag),
+            as_single(signs * gradient),
+            moves,
+            np.where(is_positive, lower, -above),
+            np.where(is_positive, above, -lower),
+            self._tuning.inner_reduction,
+            self._tuning.max_pairs * n,
+        )
+        steps = as_single(signs * moves)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0
         after = np.clip(alpha + steps, 0, upper)
@@ -339,16 +347,9 @@ class DecompositionSolver(Solver):
         team = current_team()
         team.map(add, team.parts(len(self._v), PART))
 
-    def _factors(self, signs):
-        """Return the factors of the rows and columns of the kernel matrix in the subproblem."""
-        return signs
-
-    def _minimise(self, Q, diag, gradient, lower, upper, signs):
-        """Solve the subproblem: return the steps, ndarray of float32, and the number of pairs moved."""
-        steps = np.zeros(len(Q), np.float32)
-        tuning = self._tuning
-        limits = tuning.inner_reduction, tuning.max_pairs * len(Q)
-        return steps, minimise(Q, diag, as_single(gradient), steps, lower, upper, *limits)
+    def _minimise(self, Q, diag, gradient, moves, *bounds_and_limits):
+        """Solve the subproblem: change the moves in place, and return the number of pairs."""
+        return minimise(Q, self._sq_intercept_scaling, diag, gradient, moves, *bounds_and_limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` if rounding violates a constraint other than the bounds; here there is none."""

@@ -21,7 +21,6 @@ from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
 from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.selection import largest
-from margins.solvers.decomposition.single import as_single
 
 # The intercept for choosing working sets keeps this share of the interval of violations from its ends,
 # so that both directions have a violator.
@@ -86,23 +85,8 @@ class FreeInterceptSolver(DecompositionSolver):
         )
         return np.concatenate([up, down])
 
-    def _factors(self, signs):
-        return np.ones_like(signs)
-
-    def _minimise(self, Q, diag, gradient, lower, upper, signs):
-        is_positive = signs > 0
-        moves = np.zeros(len(Q), np.float32)
-        n_pairs = minimise_balanced(
-            Q,
-            diag,
-            as_single(-signs * gradient),
-            moves,
-            np.where(is_positive, lower, -upper),
-            np.where(is_positive, upper, -lower),
-            self._tuning.inner_reduction,
-            self._tuning.max_pairs * len(Q),
-        )
-        return as_single(signs * moves), n_pairs
+    def _minimise(self, Q, diag, gradient, moves, *bounds_and_limits):
+        return minimise_balanced(Q, diag, -gradient, moves, *bounds_and_limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         lower_label_sum(after, upper, signs, math.fsum(signs * (after - before)))

@@ -310,3 +310,13 @@ def test_an_interrupt_ends_it_soon(problem):
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
     assert delay < 0.2
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_kernel_values_far_below_the_penalty_of_the_intercept_count_in_working_sets(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5))
+    y = X[:, 0] + 0.5 * rng.normal(size=1000) > 0
+    K = 1e-7 * (X @ X.T)  # 1 + K is 1 in single precision, but for one or two digits
+    found = Auto(kernel="precomputed", loss=loss, C=1e7, eps=1e-3).fit(K, y)
+    assert found.converged_ and found.n_iter_ <= 20

@@ -38,7 +38,8 @@ def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
         Q, g, lower, upper = problem(seed, n, rank, offset)
         d, gradient = np.zeros(n, F), g.astype(F)
         minimise(
-            Q.astype(F),
+            (Q - offset).astype(F),
+            offset,
             np.zeros(n, F),
             gradient,
             d,
@@ -51,14 +52,14 @@ def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
         steps = d.astype(np.float64)
         value = steps @ g + steps @ Q @ steps / 2
         assert value <= optimum(Q, g, lower, upper) + 1e-4 * (1 + offset / 10)
-        assert_allclose(gradient, g + Q @ steps, atol=1e-3 * (1 + offset / 10))
+        assert_allclose(gradient + offset * steps.sum(), g + Q @ steps, atol=1e-3 * (1 + offset / 10))
 
 
 def test_no_pair_moves_at_the_optimum():
     Q = np.eye(3, dtype=F)
     d, gradient = np.zeros(3, F), np.array([1, -1, 0], F)
     at_zero = np.zeros(3, F)
-    assert minimise(Q, at_zero, gradient, d, at_zero, at_zero, 0.0, 10) == 0
+    assert minimise(Q, 0.0, at_zero, gradient, d, at_zero, at_zero, 0.0, 10) == 0
     assert_array_equal(d, 0)
 
 
@@ -66,7 +67,7 @@ def test_two_equal_samples_take_one_step_together():
     Q = np.ones((2, 2), F)  # singular
     d, gradient = np.zeros(2, F), np.array([-1, -1], F)
     bounds = np.zeros(2, F), np.full(2, 0.7, F)
-    minimise(Q, np.zeros(2, F), gradient, d, *bounds, 0.0, 10)
+    minimise(Q, 0.0, np.zeros(2, F), gradient, d, *bounds, 0.0, 10)
     assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
 
 
@@ -76,7 +77,7 @@ def test_contrary_duplicates_go_to_their_bounds_soon(C, most):
     upper = np.full(2, C, F)
     Q = np.array([[2, -2], [-2, 2]], F)
     d, gradient = np.zeros(2, F), np.array([-1, -1], F)
-    assert minimise(Q, np.zeros(2, F), gradient, d, np.zeros(2, F), upper, 0.0, 100) <= most
+    assert minimise(Q, 0.0, np.zeros(2, F), gradient, d, np.zeros(2, F), upper, 0.0, 100) <= most
     assert_array_equal(d, C)
     # With the constraint, one rises and the other one, of a contrary label, falls by as much.
     Q, slopes, moves = np.full((2, 2), 2, F), np.array([1, -1], F), np.zeros(2, F)
@@ -90,7 +91,8 @@ def test_contrary_duplicates_find_their_diagonal_terms(C):
     diag, bounds = np.full(2, 1 / (2 * C), F), (np.zeros(2, F), np.full(2, np.inf, F))
     Q, d = np.array([[2, -2], [-2, 2]], F), np.zeros(2, F)
     gradient = np.array([-1, -1], F)
-    assert minimise(Q, diag, gradient, d, *bounds, 0.0, 100) < 60  # Q + diag(D) is Q in single precision
+    # Q + diag(D) is Q in single precision.
+    assert minimise(Q, 0.0, diag, gradient, d, *bounds, 0.0, 100) < 60
     assert_allclose(d, 2 * C, rtol=1e-5)
     Q, slopes, moves = np.full((2, 2), 2, F), np.array([1, -1], F), np.zeros(2, F)
     free = np.array([0, -np.inf], F), np.array([np.inf, 0], F)
@@ -108,7 +110,8 @@ def test_a_pair_moves_to_the_best_point_of_its_rectangle(correlation):
         lower, upper = -rng.random(2) * (rng.random(2) < 0.7), rng.random(2)
         d = np.zeros(2, F)
         # After a first step the other variable may gain, too.
-        minimise(Q.astype(F), np.zeros(2, F), g.astype(F), d, lower.astype(F), upper.astype(F), 0.0, 2)
+        bounds = lower.astype(F), upper.astype(F)
+        minimise(Q.astype(F), 0.0, np.zeros(2, F), g.astype(F), d, *bounds, 0.0, 2)
         steps = d.astype(np.float64)
         value = steps @ g + steps @ Q @ steps / 2
         assert value <= optimum(Q, g, lower, upper) + 1e-5
@@ -120,10 +123,9 @@ def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     m, n, padding = 300, 100, 7
     K = rng.integers(-4, 5, size=(m, m)).astype(F)
     K += K.T
-    signs = rng.choice([-1, 1], m).astype(F)
 
     def matrix_of(samples):
-        return (K[samples][:, samples] + 2) * np.outer(signs[samples], signs[samples])
+        return np.ascontiguousarray(K[samples][:, samples])
 
     before = rng.permutation(m)[:n]
     places = np.sort(rng.permutation(n)[:n_kept]).astype(np.int32)
@@ -133,8 +135,7 @@ def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     slots = np.zeros((m, m), F)
     slots[where[n_kept:]] = K[working_set[n_kept:]]  # rows of those that are kept are not read
     Q = np.full((n, n + padding), np.nan, F)
-    arguments = signs[working_set], 2.0, matrix_of(before), places
-    sub_gram(slots, where, working_set, *arguments, Q)
+    sub_gram(slots, where, working_set, matrix_of(before), places, Q)
     assert_array_equal(Q[:, :n], matrix_of(working_set))
     assert np.isnan(Q[:, n:]).all()
 
