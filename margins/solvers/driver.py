@@ -107,6 +107,14 @@ class Run(RunState):
             if kept._primal is not None:
                 kept._primal = kept._primal.with_dual_side(kept.weights)
 
+    def _proves_kept(self):
+        """Return True if the dual values since then prove the model that was kept."""
+        kept = self._kept
+        if kept is None or not self._is_certified:
+            return False
+        certificate = Certificate.from_bounds(kept.certificate.primal, self._best_dual, 0)
+        return self.loss.is_proven(certificate, self.eps)
+
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""
         n_updates = self.weights.n_updates
@@ -214,7 +222,7 @@ class Run(RunState):
             self.clean = True
             return True
         if self.eps is not None:
-            return not self.specification.needs_clean_pass and self.finished
+            return not self.specification.needs_clean_pass and (self.finished or self._proves_kept())
         return phase.is_last and not self.solver.decays and self.finished
 
     def _ends_phase(self, report):

@@ -190,48 +190,57 @@ class PhaseBuilder:
         purpose = f"as long as they seem to cost less than {max_passes:.3g} passes"
         return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
 
-    def conjugate(
-        self, purpose="conjugate passes until the proof", from_solution=False, is_reserve=False
-    ):
-        """Plan conjugate passes, with b doubled until the certificate confirms eps.
+    def conjugate(self, from_solution=False):
+        """Plan conjugate passes until the proof.
 
         Parameters
         ----------
-        purpose : str
         from_solution : bool
             True: the margin is at 1, or will be after the best scaling, and must be at b.
-        is_reserve : bool
-            True: another solver has ended unproven; the passes end if they do not reduce its gap.
         """
 
         def phases(run):
-            b, delta_b = self.threshold(run)
+            yield from self._conjugate_phases(run, from_solution)
+
+        return PlannedPhase("conjugate", "conjugate passes until the proof", phases)
+
+    def reserve(self, purpose):
+        """Plan conjugate passes for what another solver leaves unproven.
+
+        They end if they do not reduce its gap, and its model returns if it is the better one.
+        """
+
+        def phases(run):
             gap = math.inf
-            if is_reserve and run.certificate is not None:
+            if run.certificate is not None:
                 gap = run.certificate.gap
                 run.keep_model()
-            if from_solution:
-                run.rescale_to_feasible()
-                run.rescale(b)
-            while True:
-                if b > 0:
-                    rules = unlearning_rules(run, b, delta_b)
-                    solver = ConjugateSolver(rules, tuning=self._tuning.conjugate, gap=gap)
-                    yield Phase(solver=solver)
-                    if solver.has_stalled:
-                        return
-                else:
-                    yield from unlearning_phases(run, b, delta_b, name="unlearning")
-                if run.finished:
-                    return
-                if not run.leave_gram():  # its rounding may be what is left
-                    b = refined(run, b)
+            yield from self._conjugate_phases(run, True, gap)
 
         return PlannedPhase("conjugate", purpose, phases)
 
-    def reserve(self, purpose):
-        """Plan conjugate passes for what another solver leaves unproven."""
-        return self.conjugate(purpose, from_solution=True, is_reserve=True)
+    def _conjugate_phases(self, run, from_solution, gap=math.inf):
+        """Yield conjugate passes, with b doubled until the certificate confirms eps.
+
+        A finite gap is another solver's: the passes end if they do not reduce it.
+        """
+        b, delta_b = self.threshold(run)
+        if from_solution:
+            run.rescale_to_feasible()
+            run.rescale(b)
+        while True:
+            if b > 0:
+                rules = unlearning_rules(run, b, delta_b)
+                solver = ConjugateSolver(rules, tuning=self._tuning.conjugate, gap=gap)
+                yield Phase(solver=solver)
+                if solver.has_stalled:
+                    return
+            else:
+                yield from unlearning_phases(run, b, delta_b, name="unlearning")
+            if run.finished:
+                return
+            if not run.leave_gram():  # its rounding may be what is left
+                b = refined(run, b)
 
     def unlearning(
         self,

@@ -163,3 +163,23 @@ def test_what_runs_is_part_of_what_was_explained(shape, loss):
     ran = [record.solver for record in classifier.fit(X, y).phases_[0]]
     rest = iter(planned)
     assert all(name in rest for name in dict.fromkeys(ran))
+
+
+@quiet
+@each_loss
+def test_a_reserve_ends_when_its_dual_value_proves_the_model_before_it(loss):
+    n_reserves = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 10)) * 10 ** rng.uniform(-2, 2, size=10) + 10 ** rng.uniform(3, 6)
+        y = X[:, 0] - X[:, 0].mean() + X[:, 0].std() * rng.normal(size=200) > 0
+        eps = 10 ** rng.uniform(-9, -5)
+        [curve] = Auto(loss=loss, eps=eps, C=10, random_state=0).fit(X, y).learning_curve_
+        certified = [
+            (epoch.solver, epoch.certificate) for epoch in curve if epoch.certificate is not None
+        ]
+        primal = [certificate.primal for solver, certificate in certified if solver != "conjugate"][-1]
+        duals = [certificate.dual for solver, certificate in certified if solver == "conjugate"]
+        assert all(primal / dual - 1 > eps for dual in duals[:-1])
+        n_reserves += len(duals) > 0
+    assert n_reserves > 2
