@@ -14,8 +14,9 @@ import copy
 import numpy as np
 from scipy import sparse
 
-# Added to D_k, relative to the largest |x|^2, so that duplicates have one solution and ties are broken.
-RIDGE = 1e-11
+# Added to D_k, so that duplicates have one solution and ties are broken. It is relative to the median of
+# |x|^2, or to |x_k|^2 if that is larger: one long sample does not blur the others.
+RIDGE = 3e-11
 # Distance from a bound that counts as rounding, relative to the largest dual variable.
 ROUNDING = 1e-12
 
@@ -124,7 +125,8 @@ class BoxProblem:
         if is_smooth:
             self.diag[inside] = 0.5 / penalties[inside]
         spread = np.linspace(1, 2, len(signs))
-        self.ridge = self.diag + RIDGE * float(inner.diagonal.max()) * spread
+        typical = np.median(inner.diagonal[inside]) or inner.diagonal.max()
+        self.ridge = self.diag + RIDGE * np.maximum(inner.diagonal, typical) * spread
 
     def __len__(self):
         return len(self.signs)

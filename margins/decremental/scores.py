@@ -24,7 +24,7 @@ from margins.training.fit import AbsentRun, intercept_of, scale_of
 EPS = 1e-9
 # Sparse features with at least this share of nonzero values are made dense: products are faster.
 MIN_DENSITY = 1 / 16
-# With a free intercept, dense features are centred if this shrinks the largest |x|^2 by this factor.
+# With a free intercept, dense features are centred if half of all |x|^2 then shrink by this factor.
 MIN_SHRINKAGE = 10.0
 # Number of matrices of all pairs of samples that a kernel problem needs at least.
 N_MATRICES = 2
@@ -54,9 +54,6 @@ class LeavingOut:
     """
 
     def __init__(self, classifier, valid, sample_weight, groups, caller):
-        is_free = classifier.fit_intercept and not classifier.penalize_intercept
-        if is_free and classifier.kernel == "linear":
-            valid = valid._replace(X=_centred(valid.X))
         samples = weighted_samples(
             caller,
             valid,
@@ -64,6 +61,10 @@ class LeavingOut:
             classifier.class_weight,
             pairwise=classifier.kernel == "precomputed",
         )
+        is_free = classifier.fit_intercept and not classifier.penalize_intercept
+        centre = _centre(samples.X) if is_free and classifier.kernel == "linear" else None
+        if centre is not None:
+            valid, samples = valid._replace(X=valid.X - centre), samples._replace(X=samples.X - centre)
         self.classifier, self.valid, self.groups = classifier, valid, groups
         self.training_set = classifier.training_set_of(samples)
         self.scheme = self.training_set.scheme
@@ -311,21 +312,21 @@ class ScoreBounds:
         return [self.leaving.members[number] for number in numbers]
 
 
-def _centred(X):
-    """Return X minus its mean if inner products then keep more digits, else X.
+def _centre(X):
+    """Return the medians of dense features if inner products keep more digits without them, else None.
 
-    A free intercept makes up for the mean. Differences are exact if the mean dominates (Sterbenz).
+    A free intercept makes up for them. Differences are exact where the centre dominates (Sterbenz).
     """
     if sparse.issparse(X):
-        return X
-    mean = X.mean(axis=0, dtype=np.float64)
-    centred = X - mean
-    is_shorter = 0 < MIN_SHRINKAGE * _largest_sqnorm(centred) <= _largest_sqnorm(X)
-    return centred if is_shorter else X
+        return None
+    centre = np.median(X, axis=0).astype(np.float64)
+    before, after = _sqnorms(X), _sqnorms(X - centre)
+    is_shorter = MIN_SHRINKAGE * after <= before
+    return centre if 2 * is_shorter.sum() >= len(X) and after.any() else None
 
 
-def _largest_sqnorm(X):
-    return float(np.max(np.einsum("ij,ij->i", X, X, dtype=np.float64), initial=0.0))
+def _sqnorms(X):
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
 def _votes(wins, may_win, first, second, n_classes):

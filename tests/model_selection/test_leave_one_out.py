@@ -352,3 +352,25 @@ def test_features_far_from_0_are_proven_if_the_intercept_is_free(loss, convert):
     assert far.is_proven.all() and far.n_refits == 0
     np.testing.assert_array_equal(far.predictions, near.predictions)
     np.testing.assert_allclose(far.scores, near.scores, atol=1e-6 if convert is np.asarray else 1e-2)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_one_sample_far_away_costs_the_others_no_proof(loss):
+    # A missing value that is coded as 999999: nothing was proven of any sample.
+    X, y = scaled(load_breast_cancer, 100)
+    X = X + 2.0**20
+    X[-1] += 999_999
+    result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)
+    assert result.is_proven.all() and result.n_refits < 50
+
+
+def test_samples_of_weight_0_far_away_change_nothing():
+    X, y = scaled(load_breast_cancer, 100)
+    Z, labels, weight = np.vstack([X + 2.0**20, X]), np.tile(y, 2), np.repeat([1.0, 0.0], len(y))
+    classifier = margins.MarginClassifier(penalize_intercept=False)
+    far, expected = (
+        margins.leave_one_out(classifier, Z, labels, sample_weight=weight),
+        margins.leave_one_out(classifier, X, y),
+    )
+    assert far.is_proven.all() and far.n_refits == 0
+    np.testing.assert_array_equal(far.predictions[: len(y)], expected.predictions)
