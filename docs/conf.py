@@ -27,6 +27,7 @@ extensions = [
     "sphinx-mathjax-offline",  # the site needs no other server
     "algorithm_pages",
     "inventories",
+    "code_links",
     "glossary_links",
 ]
 exclude_patterns = ["examples/*"]

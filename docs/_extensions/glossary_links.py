@@ -33,11 +33,12 @@ def add_links(app, doctree, docname):
     entries = dict(getattr(app.env, "glossary_entries", {}))
     for paragraph in list(doctree.findall(nodes.paragraph)):
         for text in list(paragraph.findall(nodes.Text)):
-            if entries and not _is_within(text, CLOSED):
+            if entries and not is_within(text, CLOSED):
                 text.parent.replace(text, _linked(app, docname, text.astext(), entries))
 
 
-def _is_within(node, kinds):
+def is_within(node, kinds):
+    """Return True if a node or one of its parents is of these kinds."""
     while node is not None:
         if isinstance(node, kinds):
             return True

@@ -58,7 +58,8 @@ def listed():
 
 def referenced():
     """The entries of the API reference."""
-    text = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+    pages = sorted((ROOT / "docs" / "api").glob("*.rst"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     return re.findall(r"^   (margins[\w.]*)$", text, re.M)
 
 

@@ -1,0 +1,58 @@
+"""Links from names in code to their pages: on every page, the first mention of each class or function.
+
+A name is ``MarginClassifier``, ``margins.svm_path``, ``svm_path()`` or ``Study.to_frame``: what the API
+reference documents, or a class of another project that `inventories` lists. A name that two of them
+have, such as ``Perceptron``, is linked only where the text says which one, and a common word such as
+``load`` only with its module.
+"""
+
+import re
+from collections import defaultdict
+
+from docutils import nodes
+from glossary_links import is_within
+
+# Code in a link or in a heading, or that is the page's own signature, is not a mention.
+CLOSED = (nodes.reference, nodes.title, nodes.term)
+KINDS = ("class", "function", "exception", "method")
+NAME = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?")
+WORD = re.compile("[a-z]+")
+
+
+def addresses(app, docname):
+    """Return the addresses of all names, complete or shortened: dict of set of str."""
+    found = defaultdict(set)
+    for name, entry in app.env.get_domain("py").objects.items():
+        if entry.objtype in KINDS and not entry.aliased and entry.docname != docname:
+            page = app.builder.get_relative_uri(docname, entry.docname)
+            for short in shortened(name, 2 if entry.objtype == "method" else 1):
+                found[short].add(f"{page}#{entry.node_id}")
+    for name, item in app.env.intersphinx_inventory.get("py:class", {}).items():
+        for short in shortened(name, 1):
+            found[short].add(item.uri)
+    return found
+
+
+def shortened(name, n_least):
+    """Return a name without its first parts, in turn, down to the last `n_least`: list of str."""
+    parts = name.split(".")
+    return [".".join(parts[i:]) for i in range(len(parts) - n_least + 1)]
+
+
+def add_links(app, doctree, docname):
+    """Link the first mention of each name on a page."""
+    known = addresses(app, docname)
+    for literal in list(doctree.findall(nodes.literal)):
+        match = NAME.fullmatch(literal.astext())
+        name = match[1] if match else ""
+        if len(known[name]) == 1 and not WORD.fullmatch(name) and not is_within(literal, CLOSED):
+            [address] = known[name]
+            link = nodes.reference("", "", refuri=address, internal="://" not in address)
+            literal.replace_self(link)
+            link += literal
+            known[name] = set()
+
+
+def setup(app):
+    app.connect("doctree-resolved", add_links)
+    return {"parallel_read_safe": True}
