@@ -29,12 +29,20 @@ class Features:
     X : ndarray or CSR matrix of float64, shape (m, n)
     rho : float
         Constant feature of a penalised intercept; 0: none.
+
+    Attributes
+    ----------
+    diagonal : ndarray of float64, shape (m,)
+        x_k.x_k with the feature rho.
+    feature_sqnorms : ndarray of float64, shape (m,)
+        The same without it.
     """
 
     def __init__(self, X, rho):
         self.X, self.rho = X, rho
         squares = X.multiply(X) if sparse.issparse(X) else X * X
-        self.diagonal = np.asarray(squares.sum(axis=1)).ravel() + rho * rho
+        self.feature_sqnorms = np.asarray(squares.sum(axis=1)).ravel()
+        self.diagonal = self.feature_sqnorms + rho * rho
         self.n_weights = X.shape[1]
 
     def rows(self, numbers):
@@ -69,10 +77,14 @@ class Gram:
     Parameters
     ----------
     matrix : ndarray of float64, shape (m, m)
+        With rho^2 if the intercept is penalised.
+    rho : float
+        As in `Features`, whose attributes this has, too.
     """
 
-    def __init__(self, matrix):
+    def __init__(self, matrix, rho=0.0):
         self.matrix, self.diagonal = matrix, matrix.diagonal().copy()
+        self.feature_sqnorms = self.diagonal - rho * rho
 
     def rows(self, numbers):
         """See `Features.rows`."""
@@ -125,8 +137,11 @@ class BoxProblem:
         if is_smooth:
             self.diag[inside] = 0.5 / penalties[inside]
         spread = np.linspace(1, 2, len(signs))
-        typical = np.median(inner.diagonal[inside]) or inner.diagonal.max()
-        self.ridge = self.diag + RIDGE * np.maximum(inner.diagonal, typical) * spread
+        typical = np.median(inner.feature_sqnorms[inside]) or inner.diagonal.max()
+        rounding = len(signs) * np.finfo(float).eps * inner.diagonal  # in factors of the matrix
+        self.ridge = self.diag + spread * np.maximum(
+            RIDGE * np.maximum(inner.feature_sqnorms, typical), rounding
+        )
 
     def __len__(self):
         return len(self.signs)

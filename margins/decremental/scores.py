@@ -77,12 +77,9 @@ class LeavingOut:
         X, training_set = self.valid.X, self.training_set
         m, specification = X.shape[0], self.specification()
         is_linear = training_set.kernel == LINEAR
+        has_free_intercept = specification.has_free_intercept
+        rho = 0.0 if has_free_intercept else math.sqrt(specification.sq_intercept_scaling)
         if is_linear and X.shape[1] < m:
-            rho = (
-                0.0
-                if specification.has_free_intercept
-                else math.sqrt(specification.sq_intercept_scaling)
-            )
             X = X.astype(np.float64, copy=False)
             if sparse.issparse(X) and X.nnz >= MIN_DENSITY * m * X.shape[1]:
                 X = X.toarray()
@@ -105,9 +102,8 @@ class LeavingOut:
                     f"another one. Got {training_set.kernel.label}: {indefinite}."
                 )
             matrix = np.array(training_set.kernel.training_block(X, np.arange(m)), dtype=np.float64)
-        if not specification.has_free_intercept:
-            matrix += specification.sq_intercept_scaling
-        return Gram(matrix)
+        matrix += rho * rho
+        return Gram(matrix, rho)
 
     def specification(self, C=None):
         """Return the specification of the problems to solve (Specification).

@@ -374,3 +374,10 @@ def test_samples_of_weight_0_far_away_change_nothing():
     )
     assert far.is_proven.all() and far.n_refits == 0
     np.testing.assert_array_equal(far.predictions[: len(y)], expected.predictions)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_an_intercept_that_is_hardly_penalised_does_not_blur_the_samples(kernel):
+    X, y = scaled(load_breast_cancer, 100)
+    classifier = margins.MarginClassifier(kernel=kernel, intercept_scaling=1e5)
+    assert margins.leave_one_out(classifier, X, y).is_proven.all()
