@@ -222,13 +222,15 @@ def test_a_module_compiled_against_another_interface_cannot_be_imported(environm
 
 def test_a_compiled_rule_without_an_interface_version_is_rejected(answers):
     assert re.match(
-        r"ImportError: Rule FreshMargin of fresh_rules must be compiled against version \d+ .* Got None\.",
+        r"ImportError: Rule FreshMargin of fresh_rules must be compiled against version \d+ .* "
+        r"Got None\.",
         answers["unmarked"],
     )
     assert answers["marked"].startswith("Rules(FreshMargin(0.5)")
 
 
 # ------------------------------------------------------------------------------------------ what works
+
 
 def test_a_rule_from_elsewhere_runs_bit_for_bit_as_the_built_in(answers):
     assert len(answers["fits"]) == 18
