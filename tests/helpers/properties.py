@@ -22,6 +22,5 @@ MORE = 6
 
 
 def examples(count):
-    """Settings of a property with `count` examples, half as many in the daily run, `MORE` times as many in the
-    long run."""
+    """Settings of a property: `count` / 2 examples in the daily run, `MORE * count` in the long one."""
     return settings(max_examples=(count + 1) // 2 if settings.default.derandomize else MORE * count)

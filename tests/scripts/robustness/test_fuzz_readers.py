@@ -34,10 +34,8 @@ def test_a_file_is_a_function_of_the_seed_and_its_number():
 @pytest.mark.filterwarnings("ignore")
 def test_the_table_does_not_depend_on_the_number_of_processes(tmp_path, monkeypatch, capsys):
     def in_this_process(seed, begin, end):
-        path = str(tmp_path / "file")
-        return [
-            (index, cases.outcome_of(*cases.case_of(seed, index), path)) for index in range(begin, end)
-        ]
+        path, numbers = str(tmp_path / "file"), range(begin, end)
+        return [(number, cases.outcome_of(*cases.case_of(seed, number), path)) for number in numbers]
 
     monkeypatch.setattr(fuzz, "BATCH", 20)
     outputs = []
