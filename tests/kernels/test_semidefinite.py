@@ -172,7 +172,7 @@ def test_models_without_a_proof_are_about_as_good_as_those_of_svc(loss, penalize
     X, y = (each[::2] for each in load_breast_cancer(return_X_y=True))
     X = StandardScaler().fit_transform(X)
     classifier = margins.MarginClassifier(
-        kernel="sigmoid", gamma=gamma, C=C, loss=loss, penalize_intercept=penalized, max_iter=50
+        kernel="sigmoid", gamma=gamma, C=C, loss=loss, penalize_intercept=penalized, max_iter=100
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
