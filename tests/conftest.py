@@ -15,6 +15,8 @@ from sample_problems import tuning_with
 from margins.estimators import margin_classifier
 from margins.solvers import auto
 
+collect_ignore = ["helpers"]  # no tests, nor examples: they would be imported a second time for these
+
 # Their assertions say what was compared, as those of test modules do.
 pytest.register_assert_rewrite(
     "certified_problems",

@@ -334,7 +334,7 @@ def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, pr
     weights, _, converged = sample_problems.run(
         sample_problems.data_of(X, y, 1.0, delta2),
         rules,
-        sample_problems.orders_of(len(X), 5000, seed),
+        sample_problems.each_order_of(len(X), 5000, seed),
     )
     assert converged
     assert weights.n_updates <= most * (1 + SLACK)

@@ -1,10 +1,17 @@
 """Standard output that nothing takes is an error of every command that prints; one of ASCII is not."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import forked_commands
 import pytest
+from cli.conftest import samples, write_svmlight
+from other_process import printed_by
+
+from margins.cli.app import main
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
 PRINTING = (
@@ -24,54 +31,59 @@ PRINTING = (
     ("train", "train.svm", "new.skops"),
     ("train", "train.svm", "new.skops", "-q", "--json"),
 )
+UNREAD = PRINTING[:8:2]
+SILENT = (("train", "train.svm", "n.skops", "-q"), ("predict", "m.skops", "train.svm", "n.txt"))
+ACCENTED = ("train", "train.svm", "mod\u00e8le.skops")
+CLOSED = "margins: standard output: cannot be written: Bad file descriptor\n"
 
 
-@pytest.fixture
-def folder(run, train_file, tmp_path):
-    assert run("train", train_file, tmp_path / "m.skops").code == 0
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("commands") / "folder"
+    path.mkdir()
+    write_svmlight(path / "train.svm", *samples())
+    assert main(["train", str(path / "train.svm"), str(path / "m.skops"), "-q"]) == 0
+    return path
 
 
-def process(folder, arguments, **streams):
-    command = [sys.executable, "-m", "margins", *arguments]
-    return subprocess.run(
-        command, cwd=folder, stderr=subprocess.PIPE, text=True, timeout=120, check=False, **streams
-    )
+@pytest.fixture(scope="module")
+def ends(folder):
+    """The exit code, what was written and the files of a command, by its output and arguments: dict."""
+    runs = [("closed", arguments) for arguments in PRINTING + SILENT]
+    runs += [("unread", arguments) for arguments in UNREAD] + [("ascii", ACCENTED)]
+    program = [Path(forked_commands.__file__), folder, json.dumps(runs)]
+    return dict(zip(runs, json.loads(printed_by(*program, PYTHONUTF8="1")), strict=True))
 
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
-def test_a_closed_output_is_an_error_before_any_work(folder, arguments):
-    done = process(folder, arguments, preexec_fn=lambda: os.close(1))
-    assert done.returncode == 3
-    assert done.stderr == "margins: standard output: cannot be written: Bad file descriptor\n"
-    assert sorted(os.listdir(folder)) == ["m.skops", "train.svm"]
+def test_a_closed_output_is_an_error_before_any_work(ends, arguments):
+    assert ends["closed", arguments] == [3, CLOSED, ["m.skops", "train.svm"]]
 
 
-@pytest.mark.parametrize("arguments", PRINTING[:8:2], ids=" ".join)
-def test_a_pipe_without_a_reader_ends_a_command_as_it_ends_unix_tools(folder, arguments):
+@pytest.mark.parametrize("arguments", UNREAD, ids=" ".join)
+def test_a_pipe_without_a_reader_ends_a_command_as_it_ends_unix_tools(ends, arguments):
+    assert ends["unread", arguments][:2] == [141, ""]
+
+
+@pytest.mark.parametrize("arguments", SILENT, ids=" ".join)
+def test_what_prints_nothing_needs_no_output(ends, arguments):
+    assert ends["closed", arguments][:2] == [0, ""]
+
+
+def test_processes_end_as_forks_do(folder):
+    command = [sys.executable, "-m", "margins", "--version"]
+    options = {"stderr": subprocess.PIPE, "text": True, "timeout": 120, "check": False}
+    done = subprocess.run(command, preexec_fn=lambda: os.close(1), **options)
+    assert (done.returncode, done.stderr) == (3, CLOSED)
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = process(folder, arguments, stdout=writer)
+        done = subprocess.run(command, stdout=writer, **options)
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("train", "train.svm", "n.skops", "-q"), ("predict", "m.skops", "train.svm", "n.txt")]
-)
-def test_what_prints_nothing_needs_no_output(folder, arguments):
-    done = process(folder, arguments, preexec_fn=lambda: os.close(1))
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_names_that_the_output_cannot_encode_are_printed_with_backslashes(folder):
-    arguments = [sys.executable, "-m", "margins", "train", "train.svm", "mod\u00e8le.skops"]
-    environment = {**os.environ, "PYTHONUTF8": "1", "PYTHONIOENCODING": "ascii:strict"}
-    result = subprocess.run(
-        arguments, cwd=folder, env=environment, capture_output=True, timeout=120, check=False
-    )
-    assert (result.returncode, result.stderr) == (0, b"")
-    assert b"mod\\xe8le.skops" in result.stdout
-    assert (folder / "mod\u00e8le.skops").exists()
+def test_names_that_the_output_cannot_encode_are_printed_with_backslashes(ends):
+    code, written, files = ends["ascii", ACCENTED]
+    assert code == 0 and "mod\\xe8le.skops" in written and "mod\u00e8le.skops" in files

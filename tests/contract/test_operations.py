@@ -347,7 +347,6 @@ def run(family, **kwargs):
             machine,
             settings=settings(
                 deadline=None,
-                stateful_step_count=10,
                 report_multiple_bugs=False,
                 phases=[Phase.generate, Phase.shrink],
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -359,13 +358,13 @@ def run(family, **kwargs):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_operations_in_any_order_leave_what_the_successful_ones_leave(family):
-    run(family, derandomize=True, max_examples=2, database=None)
+    run(family, derandomize=True, max_examples=2, stateful_step_count=6, database=None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_operations_in_any_order_leave_what_the_successful_ones_leave(family):
-    run(family, max_examples=SEQUENCES)
+    run(family, max_examples=SEQUENCES, stateful_step_count=10)
 
 
 def test_an_interrupt_reaches_the_function_that_it_counts():

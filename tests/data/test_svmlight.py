@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
@@ -42,6 +43,7 @@ def test_a_number_is_the_nearest_double(value):
     assert read_value(repr(value)) == value
 
 
+@examples(100)
 @given(
     st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})(e[+-]?[0-9]{1,2})?", fullmatch=True)
 )

@@ -38,7 +38,7 @@ from margins.estimators.online import OnlineMixin
 @each_stream
 def test_at_the_defaults_chunks_of_any_size_give_one_model_bit_for_bit(name):
     X, y = scaled()
-    X, y = X[::4], y[::4]
+    X, y = X[::6], y[::6]
     for layout, sizes in ((np.asarray, (40, 1)), (sparse.csr_array, (40,))):
         whole = in_chunks(make(name), layout(X), y, len(y))
         for size in sizes:

@@ -106,8 +106,14 @@ def data_of(X, y, rho=1.0, delta2=0.0, upper=np.inf):
 
 
 def orders_of(m, n_epochs, seed):
+    return list(each_order_of(m, n_epochs, seed))
+
+
+def each_order_of(m, n_epochs, seed):
+    """The orders one by one, for runs that may end long before the last."""
     generator = np.random.default_rng(seed)
-    return [generator.permutation(m).astype(np.int32) for _ in range(n_epochs)]
+    for _ in range(n_epochs):
+        yield generator.permutation(m).astype(np.int32)
 
 
 def run(data, rules, orders, levels=(), opening=None):
@@ -127,7 +133,7 @@ def run(data, rules, orders, levels=(), opening=None):
         weights.recompute(data)
         if changed == 0:
             return weights, epoch + 1, True
-    return weights, len(orders), False
+    return weights, epoch + 1, False
 
 
 def replay(data, rules, orders):

@@ -4,12 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, ONLINE
+from algorithm_groups import ALGORITHMS, ONLINE, RULES
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
-from margins.cli.catalogue import rules_of
 from margins.estimators.noise_tolerance import AveragingClassifier
 
 # With the parameters that a stream or a hard margin needs.
@@ -56,9 +55,8 @@ AVERAGING = [name for name in ONLINE if issubclass(ALGORITHMS[name], AveragingCl
 VOTING = "voted-perceptron"
 # A fit adds slack terms, or the offset of the lambda-trick, to products of samples that it has added.
 DUAL_IN_SCORES = ("alma", "lambda-trick", "pdm")
-RULES = {name: rules_of(ALGORITHMS[name]) for name in STREAMS}
 # Every access changes the weight vector.
-DECAYING = [name for name, rules in RULES.items() if rules is not None and rules.shrink.decays]
+DECAYING = [name for name in STREAMS if name in RULES and RULES[name].shrink.decays]
 
 each_stream = pytest.mark.parametrize("name", STREAMS)
 each_kind = pytest.mark.parametrize("name", KINDS)

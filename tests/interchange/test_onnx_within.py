@@ -50,31 +50,32 @@ def data(name):
     return StandardScaler().fit_transform(X).astype(np.float32), y
 
 
-def outputs_of(model, X, n_rows):
+def outputs_of(model, *parts):
+    """What the converted model computes of each part of the samples."""
     register_converters()
-    exported = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False}, target_opset=17)
+    exported = skl2onnx.to_onnx(model, parts[0][:1], options={"zipmap": False}, target_opset=17)
     session = onnxruntime.InferenceSession(exported.SerializeToString())
-    return session.run(None, {session.get_inputs()[0].name: X[:n_rows]})
+    return [session.run(None, {session.get_inputs()[0].name: X}) for X in parts]
 
 
-@pytest.mark.parametrize("n_rows", [1, 100])
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize("how", CALIBRATED)
-def test_probabilities_of_calibrated_classifiers(how, classifier, name, n_rows):
+def test_probabilities_of_calibrated_classifiers(how, classifier, name):
     X, y = data(name)
     method, ensemble = CALIBRATED[how]
     model = CalibratedClassifierCV(CLASSIFIERS[classifier](), method=method, ensemble=ensemble, cv=3)
     model.fit(X, y)
-    labels, probabilities = outputs_of(model, X, n_rows)
-    expected = model.predict_proba(X[:n_rows])
-    assert probabilities.shape == expected.shape
-    if method == "sigmoid":
-        assert_allclose(probabilities, expected, atol=1e-5)
-        assert_array_equal(labels, model.predict(X[:n_rows]))
-    else:  # skl2onnx takes the nearest of the scores that it was fitted to, and does not interpolate
-        assert np.median(np.abs(probabilities - expected)) < 0.01
-        assert np.mean(labels == model.predict(X[:n_rows])) > 0.95
+    parts = X[:1], X[:100]
+    for part, (labels, probabilities) in zip(parts, outputs_of(model, *parts), strict=True):
+        expected = model.predict_proba(part)
+        assert probabilities.shape == expected.shape
+        if method == "sigmoid":
+            assert_allclose(probabilities, expected, atol=1e-5)
+            assert_array_equal(labels, model.predict(part))
+        else:  # skl2onnx takes the nearest of the scores that it was fitted to, and does not interpolate
+            assert np.median(np.abs(probabilities - expected)) < 0.01
+            assert np.mean(labels == model.predict(part)) > 0.95
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -86,16 +87,16 @@ def test_labels_of_other_meta_estimators(how, name, classifier):
     if how == "grid" and classifier == "pdm":
         pytest.skip("one of them is enough")
     model = OTHERS[how][0](CLASSIFIERS[classifier]()).fit(X, y)
-    for n_rows in (1, len(X)):
-        found = outputs_of(model, X, n_rows)[0]
-        assert_array_equal(np.ravel(found), model.predict(X[:n_rows]))
+    parts = X[:1], X
+    for part, (found, *_) in zip(parts, outputs_of(model, *parts), strict=True):
+        assert_array_equal(np.ravel(found), model.predict(part))
 
 
 def test_a_pipeline_that_ends_with_a_calibrated_classifier():
     X, y = data("two classes")
     model = make_pipeline(StandardScaler(), CalibratedClassifierCV(margins.MarginClassifier()))
     model.fit(X, y)
-    labels, probabilities = outputs_of(model, X, len(X))
+    ((labels, probabilities),) = outputs_of(model, X)
     assert_allclose(probabilities, model.predict_proba(X), atol=1e-5)
     assert_array_equal(labels, model.predict(X))
 
@@ -167,15 +168,15 @@ def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabi
     X, y = data("two classes")
     labels = np.column_stack([y, X[:, 0] > 0])
     several = OneVsRestClassifier(classifier()).fit(X, labels)
-    assert_array_equal(outputs_of(several, X, 100)[0], several.decision_function(X[:100]) > 0.5)
+    assert_array_equal(outputs_of(several, X[:100])[0][0], several.decision_function(X[:100]) > 0.5)
     several = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
-    assert_array_equal(outputs_of(several, X, 100)[0], several.predict(X[:100]))
+    assert_array_equal(outputs_of(several, X[:100])[0][0], several.predict(X[:100]))
     bagged = BaggingClassifier(classifier(), n_estimators=4, random_state=0).fit(X, y)
-    assert outputs_of(bagged, X, 100)[0].shape == (4,)
+    assert outputs_of(bagged, X[:100])[0][0].shape == (4,)
     bagged = BaggingClassifier(LogisticRegression(), n_estimators=4, random_state=0).fit(X, y)
-    assert_array_equal(outputs_of(bagged, X, 100)[0], bagged.predict(X[:100]))
+    assert_array_equal(outputs_of(bagged, X[:100])[0][0], bagged.predict(X[:100]))
     stacked = StackingClassifier([("a", classifier()), ("b", classifier())]).fit(X, y)
     with pytest.raises(Exception, match="coefficients size"):
-        outputs_of(stacked, X, 100)
+        outputs_of(stacked, X[:100])
     stacked = StackingClassifier([("a", LogisticRegression()), ("b", LogisticRegression())]).fit(X, y)
-    assert_array_equal(outputs_of(stacked, X, 100)[0], stacked.predict(X[:100]))
+    assert_array_equal(outputs_of(stacked, X[:100])[0][0], stacked.predict(X[:100]))

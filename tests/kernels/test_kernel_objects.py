@@ -150,7 +150,7 @@ def test_every_kernel_is_accepted_by_its_name():
     X, y, _ = clouds()
     for name, kernel in KERNELS.items():
         given = X @ X.T if name == "precomputed" else X
-        classifier = margins.get("pdm")(kernel=name).fit(given, y)
+        classifier = margins.get("pdm")(kernel=name, max_iter=20).fit(given, y)
         assert type(classifier.kernel_) is kernel
         assert f"{name!r} is {kernel.formula}" in " ".join(type(classifier).__doc__.split())
 

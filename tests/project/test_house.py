@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 import re
 import sys
 import warnings
@@ -16,7 +17,11 @@ import margins
 
 ROOT = Path(margins.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
-TREES = {path: ast.parse(text) for path, text in SOURCES.items()}
+
+
+@functools.cache
+def trees():
+    return {path: ast.parse(text) for path, text in SOURCES.items()}
 
 
 def package_of(path):
@@ -53,7 +58,7 @@ def names_defined_in(body):
 def private_names_of_estimators():
     """Private names, and the estimator classes that define each of them."""
     owners = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if package_of(path) in ("estimators", "algorithms"):
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef):
@@ -70,7 +75,7 @@ def test_few_private_names_are_defined_in_several_estimators():
 
 def test_no_private_name_of_an_estimator_is_read_in_another_package():
     private, found = private_names_of_estimators(), []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         own = {
             name
             for node in ast.walk(tree)
@@ -142,7 +147,7 @@ def test_only_the_planner_compares_sizes():
 
 def test_no_two_classes_of_the_upper_half_have_one_name():
     owners = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if package_of(path) in ("estimators", "model_selection", "partitions", "training", "cli"):
             for node in tree.body:
                 if isinstance(node, ast.ClassDef):
@@ -155,8 +160,8 @@ def test_no_two_classes_of_the_upper_half_have_one_name():
 
 def imports_of(path):
     """The files that a file imports, also for types and within functions."""
-    modules = {module_of(other): other for other in TREES}
-    for node in ast.walk(TREES[path]):
+    modules = {module_of(other): other for other in trees()}
+    for node in ast.walk(trees()[path]):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
@@ -166,7 +171,7 @@ def imports_of(path):
 
 
 def test_no_files_import_each_other_in_a_circle():
-    edges = {path: {other for other in imports_of(path) if other not in (None, path)} for path in TREES}
+    edges = {path: set(imports_of(path)) - {None, path} for path in trees()}
     changed = True
     while changed:  # files that import nothing that is left cannot be in a circle
         leaves = {path for path, others in edges.items() if not others & edges.keys()}

@@ -12,7 +12,13 @@ import adapters  # noqa: E402
 import run_suites  # noqa: E402
 
 
-def test_a_sample_of_the_suites_has_no_new_failure(capsys):
+@pytest.mark.parametrize("compared", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_sample_of_the_suites_has_no_new_failure(compared, monkeypatch, capsys):
+    if not compared:  # with the failures of the replaced classes themselves, of which there are none
+        recorded = run_suites.recorded
+        monkeypatch.setattr(
+            run_suites, "recorded", lambda modules, replace: recorded(modules, True) if replace else []
+        )
     assert run_suites.main(["--modules", "sklearn.linear_model.tests.test_perceptron"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert int(lines[0].split()[0]) >= 6

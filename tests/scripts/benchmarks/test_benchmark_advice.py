@@ -12,7 +12,7 @@ def test_test_labels_have_no_noise_and_a_hyperplane_separates_the_samples(kind):
     X, y, X_test, y_test = benchmark_advice.samples_of(kind, 0)
     assert X.shape[1] == X_test.shape[1] and len(X) == len(y) and len(X_test) == len(y_test) == 2000
     assert np.mean(y_test > 0) == pytest.approx(0.1 if kind == "uneven" else 0.5, abs=0.05)
-    X_test = X_test / np.abs(X_test).max(axis=0)
+    X_test, y_test = X_test[:700] / np.abs(X_test).max(axis=0), y_test[:700]
     assert margins.MarginClassifier(C=1e6).fit(X_test, y_test).score(X_test, y_test) > 0.998
 
 

@@ -18,7 +18,7 @@ def test_a_problem_is_a_function_of_the_seed_and_its_number():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_other_solver_proves_what_the_plan_leaves_unproven():
-    for problem in problems(40):
+    for problem in problems(25):
         fitted = problem.fit()
         assert np.isfinite(fitted.decision_function(problem.X)).all(), problem
         if not fitted.converged_:
@@ -41,7 +41,7 @@ def test_the_gap_of_svc_is_that_of_its_dual_variables(loss):
 
 
 def test_it_prints_what_it_has_found(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["sweep_kernels.py", "--seed", "0", "--count", "3"])
+    monkeypatch.setattr("sys.argv", ["sweep_kernels.py", "--seed", "8", "--count", "3"])
     sweep.main()
     last = capsys.readouterr().out.splitlines()[-3:]
     assert last[0].startswith("3 fits; unproven ")
