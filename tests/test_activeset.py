@@ -18,7 +18,7 @@ from margins._activeset import ActiveSets, Level
 from margins._update import WeightVector
 from margins.rules import Additive, DynamicMargin, FixedThreshold, Mistake, NoShrink, Rules, Unlearning
 
-SETTINGS = examples(40)
+SETTINGS = examples(20)
 THRESHOLD_LEVELS = ((3, 2.25), (2, 1.125), (4, 1.0))
 
 

@@ -25,7 +25,7 @@ max_iters = st.sampled_from([1, 2, 3, 7, 50])
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-@examples(25)
+@examples(13)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -41,7 +41,7 @@ def test_certificate_is_true_whenever_the_fit_ends(name, problem, max_iter, eps,
 
 
 @quiet
-@examples(25)
+@examples(13)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -72,7 +72,7 @@ def test_threshold_that_is_no_weight_has_no_certificate(name):
 
 @quiet
 @pytest.mark.parametrize("name", ONLINE)
-@examples(30)
+@examples(15)
 @given(problem=problems(), n_chunks=st.integers(1, 3))
 def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_chunks):
     # The margin achieved would need another pass; that no margin is larger than |a| / S is known.
@@ -92,7 +92,7 @@ def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_
 
 @quiet
 @pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
-@examples(25)
+@examples(13)
 @given(
     problem=problems(loss="hinge"),
     max_iter=max_iters,
@@ -107,7 +107,7 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
 
 
 @quiet
-@examples(25)
+@examples(13)
 @given(
     problem=problems(), max_iter=st.integers(1, 12), stop=st.sampled_from(["certificate", "clean-pass"])
 )
@@ -138,7 +138,7 @@ def test_certificate_of_every_class_is_true(name):
 # -------------------------------------------------------------------------------------------- arithmetic
 
 
-@examples(200)
+@examples(100)
 @given(
     margin=st.floats(1e-30, 1e30),
     excess=st.sampled_from([1.0, 1 + 2**-52, 1 - 2**-53, 1 - 2**-52, 1 + 1e-15, 1 - 1e-15, 1.1]),

@@ -23,7 +23,7 @@ def check_same_runs(problem, rules, schedule):
         assert np.array_equal(trace.alpha, traces[0].alpha)
 
 
-@examples(40)
+@examples(20)
 @given(problem=separable(), schedule=schedules, b=st.integers(0, 40))
 def test_margin_perceptron_is_its_generalisations_without_their_feature(problem, schedule, b):
     check_same_runs(
@@ -39,7 +39,7 @@ def test_margin_perceptron_is_its_generalisations_without_their_feature(problem,
     )
 
 
-@examples(20)
+@examples(10)
 @given(problem=noisy(), schedule=schedules)
 def test_perceptron_is_every_margin_rule_without_margin(problem, schedule):
     rules = [
@@ -53,7 +53,7 @@ def test_perceptron_is_every_margin_rule_without_margin(problem, schedule):
     check_same_runs(problem, rules, schedule)
 
 
-@examples(40)
+@examples(20)
 @given(problem=separable(), schedule=schedules, z=st.sampled_from([0.25, 2.0]))
 def test_updates_do_not_depend_on_the_unit_of_length(problem, schedule, z):
     R2 = problem.R**2
@@ -144,7 +144,7 @@ def test_first_epoch_may_have_its_own_active_sets():
     assert [k for k, _ in trace.updates] == [0, 1, 0, 1, 0, 1, 0, 0, 0]
 
 
-@examples(40)
+@examples(20)
 @given(problem=separable(), counts=st.tuples(st.integers(0, 3), st.integers(0, 3)))
 def test_active_sets_of_all_samples_repeat_the_order(problem, counts):
     levels = [oracles.Level(count, lambda access: True) for count in counts]
@@ -168,7 +168,7 @@ def test_memberships_look_at_the_access():
     assert not member(access(after=1.0)) and not member(access(before=1.0, multiplicity=-1))
 
 
-@examples(20)
+@examples(10)
 @given(problem=separable(), split=st.integers(1, 4))
 def test_continued_run_is_one_run(problem, split):
     orders = list(problem.orders(8))
@@ -201,7 +201,7 @@ def test_maximum_margin_of_known_samples():
     assert exact_optima.maximum_margin(np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])) == 0
 
 
-@examples(40)
+@examples(20)
 @given(problem=noisy(), delta=st.integers(1, 3))
 def test_optima_of_both_soft_margins_meet_the_hard_margin_of_the_diagonal(problem, delta):
     extended = oracles.data_of(problem.data, np.ones(len(problem.data)), 0, delta**2)

@@ -13,7 +13,7 @@ from margins.data._structure import all_ones
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF
 
-EXACT = examples(25)
+EXACT = examples(13)
 
 
 @pytest.mark.parametrize("layout", sample_problems.LAYOUTS)

@@ -25,7 +25,7 @@ from margins.rules import (
     VariableShrink,
 )
 
-SETTINGS = examples(15)
+SETTINGS = examples(8)
 # Shrunk sums are rounded, and rounding would decide a tie p == threshold; an irrational b has none.
 IRRATIONAL = 7 + math.sqrt(2) / 8
 INTEGERS = {  # name: (oracle, condition); sums on integer samples are exact, so every bit must agree

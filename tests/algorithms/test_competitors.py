@@ -38,7 +38,7 @@ from margins.rules import (
 )
 
 SLACK = 1e-9
-SETTINGS = examples(25)
+SETTINGS = examples(13)
 
 
 # ------------------------------------------------------------------------------------------ oracles
@@ -323,7 +323,7 @@ class Separable:
 
 
 @pytest.mark.parametrize("algorithm", [margitron, romma, aggressive_romma, shifting, ballseptron])
-@examples(50)
+@examples(25)
 @given(problem=clouds(), draw=st.data())
 def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, draw):
     X, y, delta2, seed = problem

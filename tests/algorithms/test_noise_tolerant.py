@@ -81,7 +81,7 @@ def test_weights_multiply_updates_and_votes_as_those_of_the_oracle(averaging, pr
 
 
 @some(AVERAGINGS)
-@examples(20)
+@examples(10)
 @given(
     problem=sample_problems.problems(),
     seed=SEEDS,
@@ -112,7 +112,7 @@ def test_thresholds_replay_the_oracle(
 
 
 @some(AVERAGINGS)
-@examples(30)
+@examples(15)
 @given(
     problem=sample_problems.problems(max_samples=6),
     seed=SEEDS,
@@ -216,7 +216,7 @@ def test_only_the_ratio_of_eta_to_theta_init_matters(averaging, problem, seed, f
 
 
 @some(AVERAGINGS)
-@examples(30)
+@examples(15)
 @given(
     problem=sample_problems.problems(), seed=SEEDS, layout=st.sampled_from([*sample_problems.LAYOUTS])
 )

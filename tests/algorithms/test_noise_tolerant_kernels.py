@@ -38,7 +38,7 @@ def shifted_square(A, B):
 
 
 @some(AVERAGINGS)
-@examples(15)
+@examples(8)
 @given(
     problem=sample_problems.problems(),
     seed=SEEDS,
@@ -70,7 +70,7 @@ def test_linear_kernel_is_the_primal_run(averaging, problem, seed, options):
 
 
 @some(AVERAGINGS)
-@examples(20)
+@examples(10)
 @given(
     problem=sample_problems.problems(),
     seed=SEEDS,

@@ -62,7 +62,7 @@ def test_every_name_is_registered():
 
 
 @some(OF_ALL_SAMPLES)
-@examples(15)
+@examples(8)
 @given(
     problem=sample_problems.problems(),
     seed=SEEDS,

@@ -29,7 +29,7 @@ def norma(data, order, lam, eta, rho):
 
 
 @pytest.mark.parametrize("delta2", [0.0, 2.0])
-@examples(60)
+@examples(30)
 @given(
     seed=st.integers(0, 10**6),
     lam=st.sampled_from([0.0, 0.01, 1.0]),
@@ -53,7 +53,7 @@ def test_every_access_of_norma_is_the_papers(delta2, seed, lam, eta, rho):
     assert_state(weights, data, alpha, 30)
 
 
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6))
 def test_norma_with_powers_of_two_is_exact_bit_for_bit(seed):
     # eta lam = 1 / 2: forty halvings of small integers lose no bit.
@@ -103,7 +103,7 @@ def test_units_of_norma_are_those_of_the_longest_sample():
     assert_allclose(np.append(absolute.coef_, absolute.intercept_), w, rtol=1e-9)
 
 
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.5]), eta=st.sampled_from([0.05, 0.5]))
 def test_norma_satisfies_its_bounds(seed, lam, eta):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-SETTINGS = examples(35)
+SETTINGS = examples(18)
 OPTIONS = st.fixed_dictionaries(
     {
         "tau": st.sampled_from([0.0, 0.5, 2.0, {-1: 1.0, +1: 0.0}, {-1: 0.5, +1: 2.0}]),

@@ -53,7 +53,7 @@ def clouds(seed=0, m=40, d=3, distance=2.0):
 
 
 @pytest.mark.parametrize("variant", NAMES)
-@examples(80)
+@examples(40)
 @given(delta2=st.sampled_from([0.0, 2.0]), seed=st.integers(0, 10**6))
 def test_every_update_is_that_of_the_paper(variant, delta2, seed):
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def test_every_update_is_that_of_the_paper(variant, delta2, seed):
 
 
 @pytest.mark.parametrize("variant", NAMES)
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6))
 def test_powers_of_two_are_exact_bit_for_bit(variant, seed):
     # One feature each and no bias: |y|^2 and |y|^2 + 1 / (2 C) are powers of 2, and no sum is rounded.
@@ -116,7 +116,7 @@ def test_tie_at_one_changes_nothing_and_the_double_below_does():
         assert weights.n_updates == n_updates
 
 
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0, 20.0]))
 def test_pa_ii_is_pa_with_a_new_slack_term_at_every_sample(seed, C):
     rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def epochs_of(random_state, m, n_epochs):
 
 
 @pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6))
 def test_separable_data_converge_within_the_bound(tol, seed):
     rng = np.random.default_rng(seed)
@@ -184,7 +184,7 @@ def test_separable_data_converge_within_the_bound(tol, seed):
 
 
 @pytest.mark.parametrize("variant", NAMES)
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 1.0]))
 def test_losses_of_one_pass_are_bounded_as_in_the_theorems(variant, seed, C):
     rng = np.random.default_rng(seed)

@@ -61,7 +61,7 @@ def pegasos_rules(lam, project=False, weight=None):
 
 
 @pytest.mark.parametrize("project", [True, False])
-@examples(60)
+@examples(30)
 @given(
     seed=st.integers(0, 10**6),
     lam=st.sampled_from([0.01, 0.3, 5.0]),
@@ -85,7 +85,7 @@ def test_every_step_of_pegasos_is_the_papers(project, seed, lam, size, weighted)
 
 
 @pytest.mark.parametrize("project", [True, False])
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.3, 5.0]))
 def test_batches_of_one_are_the_loop_over_single_samples(project, seed, lam):
     rng = np.random.default_rng(seed)
@@ -166,7 +166,7 @@ def test_objective_approaches_the_optimum(size, project, weighted):
     assert certificate.gap < 0.1
 
 
-@examples(60)
+@examples(30)
 @given(
     seed=st.integers(0, 10**6),
     C=st.sampled_from([0.1, 1.0, 30.0]),

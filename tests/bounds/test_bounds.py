@@ -63,7 +63,7 @@ def test_bound_is_the_printed_formula(name, arguments, value):
     assert getattr(bounds, name)(*arguments) == pytest.approx(value, rel=1e-14)
 
 
-@examples(50)
+@examples(25)
 @given(R=st.floats(0.1, 10), gamma=st.floats(0.1, 10), total=st.floats(0, 100))
 def test_total_deviation_bound_is_the_root_and_below_the_sum(R, gamma, total):
     most = bounds.mistakes_total_deviation(R, gamma, total)
@@ -122,14 +122,14 @@ def test_successive_bound_is_the_printed_relation_with_the_last_factor(eps, prev
     assert bound == pytest.approx(expected, rel=1e-11)
 
 
-@examples(50)
+@examples(25)
 @given(eps=st.floats(0.001, 0.999), factor=st.floats(1.01, 10))
 def test_unlearning_threshold_attains_the_accuracy(eps, factor):
     b = bounds.unlearning_threshold(factor, eps)
     assert bounds.unlearning_fraction(1.0, b, factor) >= (1 - eps) * (1 - 1e-14)
 
 
-@examples(50)
+@examples(25)
 @given(kappa=st.floats(0, 1), b=st.floats(0, 100), gamma=st.floats(0.1, 2))
 def test_constant_shrinking_lambda_inverts_kappa(kappa, b, gamma):
     lam = bounds.constant_shrinking_lambda(2.0, gamma, b, kappa)
@@ -149,7 +149,7 @@ def test_constant_shrinking_restarted_from_its_margin_improves_as_guaranteed():
     assert climbed == pytest.approx([1 / 2, 5 / 8, 0.6953125], rel=1e-6)
 
 
-@examples(50)
+@examples(25)
 @given(eps=st.floats(0.01, 1), r=st.floats(1, 100))
 def test_constant_shrinking_parameters_attain_the_accuracy_within_the_bound_on_updates(eps, r):
     lam, b = bounds.constant_shrinking_parameters(r, 1.0, eps)
@@ -170,7 +170,7 @@ def test_variable_shrinking_bounds_tend_to_their_limits_with_the_threshold(n):
     assert least / most == pytest.approx(limit**2, rel=1e-9)
 
 
-@examples(50)
+@examples(25)
 @given(eps=st.floats(0.001, 1), R=st.floats(0.1, 10))
 def test_variable_shrinking_parameters_attain_the_accuracy(eps, R):
     n, b = bounds.variable_shrinking_parameters(R, eps)

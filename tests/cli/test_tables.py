@@ -149,7 +149,7 @@ def test_no_field_is_dropped_in_silence(tmp_path, text):
         read(tmp_path, text, categorical=())
 
 
-@examples(150)
+@examples(75)
 @given(
     st.lists(
         st.lists(st.sampled_from(["1", "2.5", "x", "", '"', '"a,b"', "NA", "nan", "\n", "label", "-0"])),

@@ -24,7 +24,7 @@ WARNING = [name for name in NAMES if name not in SILENT]
 
 @quiet
 @pytest.mark.parametrize("name", PROVING)
-@examples(25)
+@examples(13)
 @given(problem=problems(), eps=accuracies)
 def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
     classifier = problem.fit(name, eps=eps, max_iter=200)
@@ -40,7 +40,7 @@ def test_accuracy_is_reached_if_the_fit_says_so(name, problem, eps):
 
 
 @quiet
-@examples(25)
+@examples(13)
 @given(problem=problems(C=(1.0, 100.0), loss="hinge"), eps=accuracies)
 def test_accuracy_of_the_hinge_loss_is_reached_if_the_fit_says_so(problem, eps):
     classifier = problem.fit("mpu", eps=eps, max_iter=200)
@@ -104,7 +104,7 @@ def test_accuracy_before_the_run_is_only_where_the_run_starts(loss, before_run):
 
 @quiet
 @pytest.mark.parametrize("name", STOPPING)
-@examples(25)
+@examples(13)
 @given(problem=problems(separable=True), eps=accuracies)
 def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, problem, eps):
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
@@ -119,7 +119,7 @@ def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, proble
 
 @quiet
 @pytest.mark.parametrize("name", ["pdm", "pdm-succ"])
-@examples(60)
+@examples(30)
 @given(problem=problems(separable=True), eps=st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.01]))
 def test_dynamic_margin_after_a_pass_without_updates_satisfies_the_theorem(name, problem, eps):
     # Theorem 3.2: it ends, and not short of its accuracy by more than rounding.
@@ -131,7 +131,7 @@ def test_dynamic_margin_after_a_pass_without_updates_satisfies_the_theorem(name,
 
 @quiet
 @pytest.mark.parametrize("name", ["perceptron", "margin-perceptron", "pfm"])
-@examples(25)
+@examples(13)
 @given(problem=problems())
 def test_algorithm_without_accuracy_converges_only_by_a_pass_without_updates(name, problem):
     gamma = 0.5 * problem.maximum_margin or 1e-3

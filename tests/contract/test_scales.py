@@ -99,7 +99,7 @@ def assert_same_but_for_units(other, plain, X, z, exact):
         assert getattr(other.certificates_[0], field) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-@examples(60)
+@examples(30)
 @given(name=names, scale=powers_of_ten(65, 305), C=penalties)
 def test_row_too_long_for_double_arithmetic_is_rejected(name, scale, C):
     X, y = small()
@@ -110,7 +110,7 @@ def test_row_too_long_for_double_arithmetic_is_rejected(name, scale, C):
 
 
 @quiet
-@examples(300)
+@examples(150)
 @given(name=names, scale=powers_of_ten(-310, -30), C=penalties, fit_intercept=st.booleans())
 @example(name="alpha-bound", scale=1e-163, C=math.inf, fit_intercept=False)  # its squares are 0
 def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_intercept):
@@ -173,7 +173,7 @@ def outcome(classifier, X, y, *weight):
 
 
 @quiet
-@examples(100)
+@examples(50)
 @given(name=names, C=powers_of_ten(-320, -20))
 def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
     X, y = small()
@@ -188,7 +188,7 @@ def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
 
 
 @quiet
-@examples(150)
+@examples(75)
 @given(name=names, C=powers_of_ten(10, 300))
 def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
     X, y = small(distance=6)
@@ -209,7 +209,7 @@ def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
 
 
 @quiet
-@examples(100)
+@examples(50)
 @given(
     name=names,
     extremes=st.sampled_from([(1e300, 1e300), (1e-200, 1e-200), (1.0, 1e-320), (1.0, 1e-200)]),
@@ -226,7 +226,7 @@ def test_weights_out_of_the_range_of_a_double_are_rejected_or_have_a_correct_res
 
 
 @quiet
-@examples(200)
+@examples(100)
 @given(name=names, rho=powers_of_ten(-200, 300), C=penalties)
 def test_intercept_scaling_of_any_size_is_rejected_or_has_a_correct_result(name, rho, C):
     X, y = small(distance=6)

@@ -43,7 +43,7 @@ def test_a_number_is_the_nearest_double(value):
     assert read_value(repr(value)) == value
 
 
-@examples(100)
+@examples(50)
 @given(
     st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})(e[+-]?[0-9]{1,2})?", fullmatch=True)
 )

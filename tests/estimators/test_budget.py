@@ -100,7 +100,7 @@ each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
 @each_variant
-@examples(40)
+@examples(20)
 @given(
     C=st.sampled_from([math.inf, 0.5]),
     beta=st.sampled_from([0.0, 0.25, 1.0]),
@@ -139,7 +139,7 @@ def test_kernel_of_inner_products_is_the_linear_one(variant, kernel):
     assert set(other.support_) == set(linear.cache_[0])
 
 
-@examples(40)
+@examples(20)
 @given(seed=SEEDS, beta=st.sampled_from([0.0, 0.1, 1.0, 5.0]))
 def test_distilled_cache_is_never_larger_than_its_bound(seed, beta):
     # (R^2 + 2 beta) / gamma^2: Remark 3 of Panagiotakopoulos & Tsampouka (2010).

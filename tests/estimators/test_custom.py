@@ -192,7 +192,7 @@ def greatest_margin(unit_data, p):
     return (unit_data @ w).min() / length(w, p / (p - 1)), length(theta, p)
 
 
-@examples(20)
+@examples(10)
 @given(
     seed=st.integers(0, 10**6),
     p=st.sampled_from([2.0, 3.0, 6.0]),

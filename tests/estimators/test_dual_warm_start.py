@@ -87,7 +87,7 @@ def test_fits_after_changes_of_the_data_agree_with_cold_ones(name, params):
 
 
 @quiet
-@examples(40)
+@examples(20)
 @given(problems(C=(1.0, 100.0)), problems(C=(0.1, 10.0)), st.sampled_from(["auto", "mpu", "dcd"]))
 def test_certificates_of_warm_fits_are_true(first, second, name):
     params = {"max_iter": 3, "random_state": 0, "warm_start": True}

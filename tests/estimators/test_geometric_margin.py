@@ -35,7 +35,7 @@ def test_there_is_one_for_each_class_against_the_rest():
 
 
 @given(seed=st.integers(0, 2**32 - 1), offset=st.floats(0.0, 30.0), scaling=st.floats(0.1, 100.0))
-@examples(30)
+@examples(15)
 def test_an_upper_bound_of_a_penalised_intercept_bounds_every_geometric_margin(seed, offset, scaling):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 4))

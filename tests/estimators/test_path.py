@@ -91,7 +91,7 @@ def test_a_path_accesses_no_more_samples_than_separate_fits(name, loss):
     assert along <= 1.05 * alone
 
 
-@examples(30)
+@examples(15)
 @given(
     seed=st.integers(0, 2**16),
     n_samples=st.integers(150, 400),
@@ -117,7 +117,7 @@ def test_on_generated_data_a_path_accesses_no_more_samples_either(
     assert along <= 1.05 * alone
 
 
-@examples(40)
+@examples(20)
 @given(
     problem=problems(C=(1.0,)),
     loss=st.sampled_from(["squared_hinge", "hinge"]),

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 import margins
 from margins.solvers.base import PhaseRecord
 
-SETTINGS = examples(10)
+SETTINGS = examples(5)
 SEEDS = st.integers(0, 99)
 
 

@@ -18,9 +18,9 @@ settings.register_profile(
 settings.register_profile(
     "long", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-MORE = 6
+MORE = 12
 
 
 def examples(count):
-    """Settings of a property: `count` / 2 examples in the daily run, `MORE * count` in the long one."""
-    return settings(max_examples=(count + 1) // 2 if settings.default.derandomize else MORE * count)
+    """Settings of a property with `count` examples, and `MORE` times as many in the long run."""
+    return settings(max_examples=count if settings.default.derandomize else MORE * count)

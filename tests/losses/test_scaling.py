@@ -59,7 +59,7 @@ def test_largest_factor_keeps_dual_variables_within_their_bounds():
     assert largest_factor(np.zeros(3), np.ones(3)) == math.inf
 
 
-@examples(20)
+@examples(10)
 @given(seed=st.integers(0, 10**6))
 def test_minima_are_those_of_the_objective(seed):
     rng = np.random.default_rng(seed)

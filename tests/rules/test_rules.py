@@ -29,7 +29,7 @@ from margins.rules import (
     VariableShrink,
 )
 
-QUICK = examples(150)
+QUICK = examples(75)
 
 
 def shrinking(b, shrink):

@@ -82,7 +82,7 @@ def seed_of(random_state):
 
 @quiet
 @pytest.mark.parametrize("name", ["dcd", "adatron", "adatron with a step"])
-@examples(80)
+@examples(40)
 @given(
     C=st.sampled_from([0.5, 4.0, math.inf]),
     loss=st.sampled_from(LOSSES),
@@ -127,7 +127,7 @@ def consecutive(moves):
 
 @pytest.mark.parametrize("upper", [0.25, 1.0, math.inf])
 @pytest.mark.parametrize("delta2", [0.0, 1.0])
-@examples(40)
+@examples(20)
 @given(seed=SEEDS)
 def test_accesses_of_unit_steps_are_exact(upper, delta2, seed):
     # With eta = 1/4 (a power of 2) and few accesses of integers nothing is rounded: bit for bit.
@@ -194,7 +194,7 @@ def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
 
 @pytest.mark.parametrize(("upper", "delta2"), [(0.3, 0.0), (math.inf, 0.5), (1.0, 0.25)])
 @pytest.mark.parametrize("passes", [0, 1, 4])
-@examples(15)
+@examples(8)
 @given(seed=SEEDS)
 def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
     X, y = clouds(seed, m=15, d=3)
@@ -271,7 +271,7 @@ def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kern
 
 
 @pytest.mark.parametrize("C", [0.5, 8.0])
-@examples(20)
+@examples(10)
 @given(seed=SEEDS)
 def test_hard_margin_with_slack_terms_is_the_squared_hinge(C, seed):
     # Delta = 1 / sqrt(2 C) is 1 or 1/4.
@@ -292,7 +292,7 @@ def test_hard_margin_with_slack_terms_is_the_squared_hinge(C, seed):
 
 @quiet
 @pytest.mark.parametrize("name", ["dcd", "adatron"])
-@examples(60)
+@examples(30)
 @given(
     C=st.sampled_from([0.3, 1.0, 30.0]),
     seed=SEEDS,

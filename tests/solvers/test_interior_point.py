@@ -63,7 +63,7 @@ def problems(draw):
 @quiet
 @each_loss
 @each_intercept
-@examples(10)
+@examples(5)
 @given(problem=problems())
 def test_bounds_agree_with_those_of_decomposition(loss, penalize_intercept, problem):
     X, y, weight, params = problem

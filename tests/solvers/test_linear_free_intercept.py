@@ -136,7 +136,7 @@ def test_a_fit_that_is_ended_early_has_dual_variables_that_balance(solver, param
         )
 
 
-@examples(100)
+@examples(50)
 @given(st.integers(0, 10**6))
 def test_classes_get_the_same_sum_within_their_bounds(seed):
     rng = np.random.default_rng(seed)
@@ -237,7 +237,7 @@ def test_few_samples_of_many_features_are_separated():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-@examples(60)
+@examples(30)
 @given(seed=st.integers(0, 10**6), exponent=st.integers(-3, 8))
 def test_few_samples_of_few_values_are_proven(loss, seed, exponent):
     # Intercepts of equal objective, classes of one sample, dual variables at their bounds.
@@ -277,7 +277,7 @@ def test_few_samples_far_from_the_origin_are_proven(loss, C):
 
 @quiet
 @pytest.mark.parametrize("solver", ["auto", "newton", "conjugate"])
-@examples(200)
+@examples(100)
 @given(seed=st.integers(0, 10**6))
 def test_dual_variables_keep_their_bounds_before_anything_is_proven(solver, seed):
     # The last rounding of a sum of equal bounds may exceed one of them.

@@ -64,7 +64,7 @@ def test_scores_are_those_of_svc(C):
 
 
 @quiet
-@examples(120)
+@examples(60)
 @given(st.integers(0, 10**6), st.sampled_from(["hinge", "squared_hinge"]), st.sampled_from([1, 30]))
 def test_certificates_are_true(seed, loss, max_iter):
     X, y, weight, C = random_problem(seed)
@@ -136,7 +136,7 @@ def test_other_solvers_are_errors(monkeypatch):
     )
 
 
-@examples(100)
+@examples(50)
 @given(st.integers(0, 10**6), st.sampled_from(["hinge", "squared_hinge", "hinge of equal C"]))
 def test_the_best_intercept_of_a_loss(seed, kind):
     X, y, weight, C = random_problem(seed)
@@ -159,7 +159,7 @@ def test_the_best_intercept_of_the_hard_margin():
     assert HardMargin().best_intercept(scores, signs) == -2.0
 
 
-@examples(100)
+@examples(50)
 @given(st.integers(0, 10**6))
 def test_balancing_keeps_bounds_and_ends_the_excess(seed):
     rng = np.random.default_rng(seed)

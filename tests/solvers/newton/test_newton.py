@@ -157,7 +157,7 @@ def test_classes_in_threads_are_bit_identical(loss):
     assert one.certificates_ == two.certificates_
 
 
-@examples(150)
+@examples(75)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(LOSSES),
