@@ -23,7 +23,7 @@ def addresses(app, docname):
     """Return the addresses of all names, complete or shortened: dict of set of str."""
     found = defaultdict(set)
     for name, entry in app.env.get_domain("py").objects.items():
-        if entry.objtype in KINDS and not entry.aliased and entry.docname != docname:
+        if entry.objtype in KINDS and not entry.aliased:
             page = app.builder.get_relative_uri(docname, entry.docname)
             for short in shortened(name, 2 if entry.objtype == "method" else 1):
                 found[short].add(f"{page}#{entry.node_id}")
@@ -41,16 +41,19 @@ def shortened(name, n_least):
 
 def add_links(app, doctree, docname):
     """Link the first mention of each name on a page."""
-    known = addresses(app, docname)
+    known, own_page = addresses(app, docname), app.builder.get_relative_uri(docname, docname)
+    linked = set()
     for literal in list(doctree.findall(nodes.literal)):
         match = NAME.fullmatch(literal.astext())
         name = match[1] if match else ""
-        if len(known[name]) == 1 and not WORD.fullmatch(name) and not is_within(literal, CLOSED):
-            [address] = known[name]
+        if len(known[name]) != 1 or WORD.fullmatch(name) or is_within(literal, CLOSED):
+            continue
+        [address] = known[name]
+        if address not in linked and address.partition("#")[0] != own_page:
             link = nodes.reference("", "", refuri=address, internal="://" not in address)
             literal.replace_self(link)
             link += literal
-            known[name] = set()
+            linked.add(address)
 
 
 def setup(app):

@@ -278,6 +278,7 @@ def with_all(problem, alpha, direction):
     is_ahead = signs > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         curvature = (np.maximum(curvature, 0.0) + unit_of(problem) * size) / share**2
+        curvature = np.where(share > 0, curvature, np.inf)  # there is no v without the sample
         rounded = sums.rounded / share + sums.drift * np.sqrt(curvature)
         return WithAll(
             margin=margins,

@@ -200,8 +200,9 @@ class LeftOut:
         bounds = bounds_by(
             self.solution.problem, alpha, np.ascontiguousarray(directions), self.groups, numbers
         )
-        self.lower[numbers] = np.maximum(self.lower[numbers], bounds.lower)
-        self.upper[numbers] = np.minimum(self.upper[numbers], bounds.upper)
+        # A quotient of zeros bounds nothing.
+        self.lower[numbers] = np.fmax(self.lower[numbers], bounds.lower)
+        self.upper[numbers] = np.fmin(self.upper[numbers], bounds.upper)
         self.margin[numbers] = np.clip(bounds.margin, self.lower[numbers], self.upper[numbers])
 
     def release(self):

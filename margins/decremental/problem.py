@@ -15,8 +15,9 @@ import numpy as np
 from scipy import sparse
 
 # Added to D_k, so that duplicates have one solution and ties are broken. It is relative to the median of
-# |x|^2, or to |x_k|^2 if that is larger: one long sample does not blur the others.
+# |x|^2 without zero rows, or to |x_k|^2 if that is larger: one long sample does not blur the others.
 RIDGE = 3e-11
+EPS = np.finfo(float).eps
 # Distance from a bound that counts as rounding, relative to the largest dual variable.
 ROUNDING = 1e-12
 
@@ -136,12 +137,10 @@ class BoxProblem:
         self.diag = np.zeros(len(signs))
         if is_smooth:
             self.diag[inside] = 0.5 / penalties[inside]
+        rounding = len(signs) * EPS * inner.diagonal  # in factors of the matrix
+        lengths = np.maximum(inner.feature_sqnorms, _typical(inner.feature_sqnorms[inside]))
         spread = np.linspace(1, 2, len(signs))
-        typical = np.median(inner.feature_sqnorms[inside]) or inner.diagonal.max()
-        rounding = len(signs) * np.finfo(float).eps * inner.diagonal  # in factors of the matrix
-        self.ridge = self.diag + spread * np.maximum(
-            RIDGE * np.maximum(inner.feature_sqnorms, typical), rounding
-        )
+        self.ridge = self.diag + spread * np.maximum(RIDGE * lengths, rounding)
 
     def __len__(self):
         return len(self.signs)
@@ -184,3 +183,9 @@ class BoxProblem:
         alpha : ndarray of float64, shape (n, m)
         """
         return self.signs * self.inner.products(alpha * self.signs)
+
+
+def _typical(sqnorms):
+    """Return the median of the squared norms that are more than rounding next to the largest; else 1."""
+    longer = sqnorms[sqnorms > EPS * sqnorms.max()]
+    return np.median(longer) if len(longer) else 1.0

@@ -231,8 +231,9 @@ class ScoreBounds:
         """Copy the bounds on the margins of one binary problem, as bounds on scores."""
         if problem is not None:
             positive = problem.solution.problem.signs > 0
-            self.lower[:, index] = np.where(positive, problem.lower, -problem.upper)
-            self.upper[:, index] = np.where(positive, problem.upper, -problem.lower)
+            # A bound that is not a number must not count as a proof.
+            self.lower[:, index] = np.fmax(np.where(positive, problem.lower, -problem.upper), -np.inf)
+            self.upper[:, index] = np.fmin(np.where(positive, problem.upper, -problem.lower), np.inf)
             self.scores[:, index] = np.where(positive, problem.margin, -problem.margin)
         fixed = ~np.isnan(self._fixed[:, index])
         for values in (self.lower, self.upper, self.scores):

@@ -241,6 +241,8 @@ class PhaseBuilder:
                 return
             if not run.leave_gram():  # its rounding may be what is left
                 b = refined(run, b)
+            if b is None:
+                return
 
     def unlearning(
         self,

@@ -5,8 +5,11 @@
 
 import math
 
+import numpy as np
+
 from margins.rules import Additive, NoShrink, Rules, Unlearning
 from margins.solvers.base import Phase, RulesSolver
+from margins.solvers.rounding import EPSILON
 from margins.solvers.schedules import UNLEARNING, UNLEARNING_BOUNDED
 from margins.tuning import TUNING
 
@@ -33,7 +36,12 @@ def unlearning_rules(run, b, delta_b):
 
 
 def refined(run, b):
-    """Double a and b, but not delta_b; return the new b."""
+    """Double a and b, but not delta_b; return the new b.
+
+    Return None if updates, by 1, would be lost in the rounding of dual variables of b / R^2 or b C.
+    """
+    if b * EPSILON > max(run.sqradius, 1 / float(np.max(run.loss.upper))):
+        return None
     run.rescale(2)
     return max(2 * b, run.sqradius)
 
@@ -54,3 +62,5 @@ def unlearning_phases(run, b, delta_b, name="rules"):
                 if run.clean:
                     break
         b = refined(run, b)
+        if b is None:
+            return

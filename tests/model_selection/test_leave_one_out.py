@@ -381,3 +381,35 @@ def test_an_intercept_that_is_hardly_penalised_does_not_blur_the_samples(kernel)
     X, y = scaled(load_breast_cancer, 100)
     classifier = margins.MarginClassifier(kernel=kernel, intercept_scaling=1e5)
     assert margins.leave_one_out(classifier, X, y).is_proven.all()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("short", [0.0, 1e-20, 1e-9])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_many_rows_that_are_nearly_zero_do_not_decide_what_is_rounding(loss, short, far):
+    X, y = scaled(load_breast_cancer, 100)
+    X[:60] *= short
+    X[-1] += far
+    result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)
+    assert result.is_proven.all() and result.n_refits < 10
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_without_features_each_sample_is_given_the_label_of_most_others(loss, penalize_intercept):
+    # The bound of the only free support vector was a quotient of zeros, which counted as a proof.
+    y = np.arange(8) % 2
+    classifier = margins.MarginClassifier(loss=loss, penalize_intercept=penalize_intercept)
+    result = margins.leave_one_out(classifier, np.zeros((8, 2)), y)
+    assert result.is_proven.all() and np.isfinite(result.scores).all()
+    np.testing.assert_array_equal(result.predictions, 1 - y)
+
+
+def test_refits_that_only_rounding_keeps_from_a_proof_end():
+    # The margin was doubled until it overflowed.
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = 2.0**29 + rng.integers(0, 3, size=(13, 6)), np.arange(13) % 2
+        classifier = margins.MarginClassifier(C=0.0016, loss="hinge", fit_intercept=False)
+        result = margins.leave_one_out(classifier, X, y)
+        assert np.isfinite(result.scores).all()
