@@ -1,0 +1,92 @@
+"""Leave-one-out of samples far from 0, nearly 0, or of very different lengths."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+
+import margins
+
+each_loss = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+
+
+def samples():
+    """100 standardized samples of breast cancer."""
+    X, y = load_breast_cancer(return_X_y=True)
+    chosen = np.random.default_rng(0).permutation(len(y))[:100]
+    return StandardScaler().fit_transform(X)[chosen], y[chosen]
+
+
+@each_loss
+@pytest.mark.parametrize("convert", [np.asarray, np.float32], ids=["double", "single"])
+def test_features_far_from_0_are_proven_if_the_intercept_is_free(loss, convert):
+    # They took minutes of refits, which proved nothing.
+    X, y = samples()
+    X = np.round(X, 3)
+    classifier = margins.MarginClassifier(loss=loss, penalize_intercept=False)
+    shift = 2.0**20 if convert is np.asarray else 2.0**6
+    near, far = (margins.leave_one_out(classifier, convert(Z), y) for Z in (X, X + shift))
+    assert far.is_proven.all() and far.n_refits == 0
+    np.testing.assert_array_equal(far.predictions, near.predictions)
+    np.testing.assert_allclose(far.scores, near.scores, atol=1e-6 if convert is np.asarray else 1e-2)
+
+
+@each_loss
+def test_one_sample_far_away_costs_the_others_no_proof(loss):
+    # A missing value that is coded as 999999: nothing was proven of any sample.
+    X, y = samples()
+    X = X + 2.0**20
+    X[-1] += 999_999
+    result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)
+    assert result.is_proven.all() and result.n_refits < 50
+
+
+def test_samples_of_weight_0_far_away_change_nothing():
+    X, y = samples()
+    Z, labels, weight = np.vstack([X + 2.0**20, X]), np.tile(y, 2), np.repeat([1.0, 0.0], len(y))
+    classifier = margins.MarginClassifier(penalize_intercept=False)
+    far, expected = (
+        margins.leave_one_out(classifier, Z, labels, sample_weight=weight),
+        margins.leave_one_out(classifier, X, y),
+    )
+    assert far.is_proven.all() and far.n_refits == 0
+    np.testing.assert_array_equal(far.predictions[: len(y)], expected.predictions)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_an_intercept_that_is_hardly_penalised_does_not_blur_the_samples(kernel):
+    X, y = samples()
+    classifier = margins.MarginClassifier(kernel=kernel, intercept_scaling=1e5)
+    assert margins.leave_one_out(classifier, X, y).is_proven.all()
+
+
+@each_loss
+@pytest.mark.parametrize("short", [0.0, 1e-20, 1e-9])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_many_rows_that_are_nearly_zero_do_not_decide_what_is_rounding(loss, short, far):
+    X, y = samples()
+    X[:60] *= short
+    X[-1] += far
+    result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)
+    assert result.is_proven.all() and result.n_refits < 10
+
+
+@each_loss
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_without_features_each_sample_is_given_the_label_of_most_others(loss, penalize_intercept):
+    # The bound of the only free support vector was a quotient of zeros, which counted as a proof.
+    y = np.arange(8) % 2
+    classifier = margins.MarginClassifier(loss=loss, penalize_intercept=penalize_intercept)
+    result = margins.leave_one_out(classifier, np.zeros((8, 2)), y)
+    assert result.is_proven.all() and np.isfinite(result.scores).all()
+    np.testing.assert_array_equal(result.predictions, 1 - y)
+
+
+def test_refits_that_only_rounding_keeps_from_a_proof_end():
+    # The margin was doubled until it overflowed.
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = 2.0**29 + rng.integers(0, 3, size=(13, 6)), np.arange(13) % 2
+        classifier = margins.MarginClassifier(C=0.0016, loss="hinge", fit_intercept=False)
+        result = margins.leave_one_out(classifier, X, y)
+        assert np.isfinite(result.scores).all()
