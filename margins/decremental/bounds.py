@@ -24,15 +24,14 @@ from a rounded w, which differs from sum_k alpha_k l_k x_k by some d. This adds 
 changes p by at most |d| sqrt(c).
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from margins.decremental._bounds import sums_of_bounds
 from margins.decremental.problem import Features
+from margins.solvers.certification import UNIT, unit_of
 
-UNIT = float(np.finfo(np.float64).eps) / 2
 # Number of rounding errors in a sum of the margin, b, 1 and D_k alpha_k.
 N_ROUNDED = 4
 
@@ -106,11 +105,11 @@ def sums_of(problem, alpha, directions, groups, numbers):
     left_out = np.array([-1], dtype=np.intp) if numbers is None else groups[numbers]
     margins, lengths = problem.margins(alpha), np.sqrt(problem.inner.diagonal)
     # With a free intercept, the terms of w cancel if the samples are far from 0.
-    terms = unit_of(problem) * np.linalg.norm(alpha * lengths, axis=1)
+    terms = unit_of(len(problem)) * np.linalg.norm(alpha * lengths, axis=1)
     sizes = np.sqrt(np.maximum(np.einsum("ij,ij->i", alpha, margins), 0.0)) + terms
     has_weights = isinstance(problem.inner, Features)
     drift = terms if has_weights else np.zeros(len(alpha))
-    roundings = unit_of(problem) * sizes if has_weights else terms
+    roundings = unit_of(len(problem)) * sizes if has_weights else terms
     sums = np.empty((len(alpha), 7))
     sums_of_bounds(
         alpha,
@@ -187,7 +186,7 @@ def _bounds_of(problem, sums, directions, numbers):
     coefficients[rows, numbers] = -problem.signs[numbers]
     # Allow for rounding if large terms cancel.
     size = float(diagonal.max()) * np.einsum("ij,ij->i", coefficients, coefficients)
-    curvature = np.maximum(problem.inner.sqnorms(coefficients), 0.0) + unit_of(problem) * size
+    curvature = np.maximum(problem.inner.sqnorms(coefficients), 0.0) + unit_of(len(problem)) * size
     curvature += sums.curvature
     error += sums.drift * np.sqrt(curvature)
     lower = margin - error - radius(sums.gap, curvature, sums.ahead)
@@ -277,7 +276,7 @@ def with_all(problem, alpha, direction):
     rests = signs * sums.rests - own * (1 - problem.diag * alpha[0] - margins)
     is_ahead = signs > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        curvature = (np.maximum(curvature, 0.0) + unit_of(problem) * size) / share**2
+        curvature = (np.maximum(curvature, 0.0) + unit_of(len(problem)) * size) / share**2
         curvature = np.where(share > 0, curvature, np.inf)  # there is no v without the sample
         rounded = sums.rounded / share + sums.drift * np.sqrt(curvature)
         return WithAll(
@@ -301,8 +300,3 @@ def radius(gap, curvature, longest):
         ended = gap / longest + 0.5 * longest * curvature
         result = np.where(best <= longest, np.sqrt(2 * gap * curvature), ended)
     return np.where(longest > 0, np.where(gap > 0, result, 0.0), np.inf)
-
-
-def unit_of(problem):
-    """Return the bound on the rounding error of a margin, relative to |w| |x| (float)."""
-    return (math.sqrt(len(problem)) + 8) * UNIT

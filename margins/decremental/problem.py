@@ -14,10 +14,11 @@ import copy
 import numpy as np
 from scipy import sparse
 
+from margins.solvers.rounding import EPSILON
+
 # Added to D_k, so that duplicates have one solution and ties are broken. It is relative to the median of
 # |x|^2 without zero rows, or to |x_k|^2 if that is larger: one long sample does not blur the others.
 RIDGE = 3e-11
-EPS = np.finfo(float).eps
 # Distance from a bound that counts as rounding, relative to the largest dual variable.
 ROUNDING = 1e-12
 
@@ -137,7 +138,7 @@ class BoxProblem:
         self.diag = np.zeros(len(signs))
         if is_smooth:
             self.diag[inside] = 0.5 / penalties[inside]
-        rounding = len(signs) * EPS * inner.diagonal  # in factors of the matrix
+        rounding = len(signs) * EPSILON * inner.diagonal  # in factors of the matrix
         lengths = np.maximum(inner.feature_sqnorms, _typical(inner.feature_sqnorms[inside]))
         spread = np.linspace(1, 2, len(signs))
         self.ridge = self.diag + spread * np.maximum(RIDGE * lengths, rounding)
@@ -187,5 +188,5 @@ class BoxProblem:
 
 def _typical(sqnorms):
     """Return the median of the squared norms that are more than rounding next to the largest; else 1."""
-    longer = sqnorms[sqnorms > EPS * sqnorms.max()]
+    longer = sqnorms[sqnorms > EPSILON * sqnorms.max()]
     return np.median(longer) if len(longer) else 1.0

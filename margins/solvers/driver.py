@@ -109,11 +109,9 @@ class Run(RunState):
 
     def _proves_kept(self):
         """Return True if the dual values since then prove the model that was kept."""
-        kept = self._kept
-        if kept is None or not self._is_certified:
+        if self._kept is None or not self._is_certified:
             return False
-        certificate = Certificate.from_bounds(kept.certificate.primal, self._best_dual, 0)
-        return self.loss.is_proven(certificate, self.eps)
+        return self.loss.is_proven(self._certificate_of(self._kept.certificate), self.eps)
 
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""
