@@ -1,7 +1,6 @@
 """Conditions, updates, shrinks and averagings: the rules that algorithms are composed of."""
 
 from margins.deprecation import renamed
-from margins.rules import _help
 from margins.rules._averaging import Averaging
 from margins.rules._base import Condition, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python, condition, shrink, update
@@ -67,11 +66,6 @@ __all__ = [
     "shrink",
     "update",
 ]
-
-for _rule in [rule for rule in list(globals().values()) if isinstance(rule, type)]:
-    for _ancestor in _rule.__mro__[:-1]:
-        if not issubclass(_ancestor, Exception):
-            _help.hide_internals(_ancestor)
 
 __getattr__ = renamed(
     __name__, {"Readout": "Averaging", "Journal": "MistakeHistory"}, since="0.2.0", until="0.3.0"

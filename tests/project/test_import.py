@@ -3,8 +3,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
+SHARED = "margins._memoryview"  # a module that Cython makes without a source
 
 TIMES = """
 from time import process_time
@@ -33,6 +37,24 @@ margins.MarginClassifier().fit(Chunks([(X, y), (X, y)])).predict(X)
     "studies": "import margins.model_selection",
     "plots": "import margins.plotting",
 }
+
+# Prints the compiled modules, and whether built-in types have the names and values that they had before.
+COMPILED = """
+import importlib, json, pkgutil
+from importlib.machinery import EXTENSION_SUFFIXES
+
+KINDS = (object, type, BaseException, Exception)
+
+def members():
+    return [[(type(name).__name__, name, id(value)) for name, value in vars(kind).items()] for kind in KINDS]
+
+before = members()
+import margins
+names = [module.name for module in pkgutil.walk_packages(margins.__path__, "margins.")]
+modules = [importlib.import_module(name) for name in names if name != "margins.__main__"]
+compiled = [module.__name__ for module in modules if module.__file__.endswith(tuple(EXTENSION_SUFFIXES))]
+print(json.dumps([compiled, members() == before]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +101,11 @@ def test_dask_is_loaded_by_its_collections_alone(loaded):
 def test_matplotlib_is_loaded_by_plots_alone(loaded):
     assert "margins.plotting" not in loaded["studies"]
     assert "margins.plotting" in loaded["plots"] and "matplotlib" not in loaded["plots"]
+
+
+def test_compiled_modules_leave_built_in_types_as_they_were():
+    output = subprocess.check_output([sys.executable, "-c", COMPILED], text=True)
+    compiled, is_same = json.loads(output)
+    sources = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
+    assert {*compiled} == {SHARED, *(".".join(source.parts) for source in sources)}
+    assert is_same
