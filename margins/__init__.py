@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 from margins.registry import available, register
 
 if TYPE_CHECKING:
+    from margins import algorithms, bounds, callbacks, certificate, data, datasets, estimators
+    from margins import interchange, kernels, losses, model_selection, parameters, persistence
+    from margins import plotting, rules, solvers, testing, training
+
     # The same function, but the class of every built-in name is known.
     from margins.algorithms._built_ins import get
     from margins.estimators.margin_classifier import MarginClassifier
@@ -33,17 +37,42 @@ else:
         "show_versions": "margins.versions",
         "svm_path": "margins.estimators.path",
     }
+    # Packages and modules with public names. A package that has none itself loads those modules that do.
+    _SUBMODULES = {
+        "algorithms": (),
+        "bounds": (),
+        "callbacks": (),
+        "certificate": (),
+        "data": ("chunks",),
+        "datasets": (),
+        "estimators": ("base", "maximum_margin", "online", "path", "separability", "soft_margin"),
+        "interchange": (),
+        "kernels": (),
+        "losses": (),
+        "model_selection": (),
+        "parameters": (),
+        "persistence": (),
+        "plotting": (),
+        "rules": (),
+        "solvers": ("base", "explanation", "schedules"),
+        "testing": (),
+        "training": ("specification",),
+    }
 
     def __getattr__(name):
-        if name in _MODULES:
-            from importlib import import_module
+        from importlib import import_module
 
+        if name in _MODULES:
             globals()[name] = value = getattr(import_module(_MODULES[name]), name)
             return value  # later look-ups skip __getattr__ and its import lock
+        if name in _SUBMODULES:
+            for module in _SUBMODULES[name]:
+                import_module(f"margins.{name}.{module}")
+            return import_module(f"margins.{name}")
         raise AttributeError(f"module 'margins' has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, *_SUBMODULES})
 
 
 __all__ = [

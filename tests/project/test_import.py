@@ -1,6 +1,7 @@
 """What `import margins` and the first calls load, and the time that the import takes."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,23 @@ compiled = [module.__name__ for module in modules if module.__file__.endswith(tu
 print(json.dumps([compiled, members() == before]))
 """
 
+# Touches each public module in a process in which `import margins` has been the only import of the package.
+FRESH = """
+import json, os, sys
+import sklearn.svm, scipy.stats  # which take longer than margins
+missing = []
+for name in json.load(sys.stdin):
+    if os.fork() == 0:
+        import margins
+        value = margins
+        for part in name.split(".")[1:]:
+            assert part in dir(value), (part, value)
+            value = getattr(value, part)
+        os._exit(value.__name__ != name)
+    missing += [name] if os.wait()[1] else []
+print(json.dumps(missing))
+"""
+
 
 @pytest.fixture(scope="module")
 def loaded():
@@ -109,3 +127,11 @@ def test_compiled_modules_leave_built_in_types_as_they_were():
     sources = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "margins").rglob("*.pyx")]
     assert {*compiled} == {SHARED, *(".".join(source.parts) for source in sources)}
     assert is_same
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_every_module_with_public_names_is_there_after_import_margins():
+    names = {line.rpartition(".")[0] for line in (ROOT / "docs/public_api.txt").read_text().split()}
+    names -= {"margins"}
+    output = subprocess.check_output([sys.executable, "-c", FRESH], input=json.dumps(sorted(names)), text=True)
+    assert len(names) >= 20 and json.loads(output) == []
