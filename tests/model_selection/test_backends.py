@@ -121,6 +121,17 @@ def test_order_of_completion_does_not_matter(expected, monkeypatch):
     assert study_of("sgd") == expected["sgd"]
 
 
+class PicklerOfTasks(pickle.Pickler):
+    """A pickler that leaves out the data that tasks share."""
+
+    def __init__(self, file, shared):
+        super().__init__(file)
+        self.shared = shared
+
+    def persistent_id(self, value):
+        return "shared" if value is self.shared else None
+
+
 def test_a_task_without_its_data_is_small(monkeypatch):
     sizes = []
 
@@ -129,9 +140,7 @@ def test_a_task_without_its_data_is_small(monkeypatch):
         assert sys.getsizeof(shared) > 1000  # dask scatters by this
         for number, task in enumerate(tasks):
             stream = io.BytesIO()
-            pickler = pickle.Pickler(stream)
-            pickler.persistent_id = lambda value: "shared" if value is shared else None
-            pickler.dump(joblib.delayed(running.run)(shared, number, task))
+            PicklerOfTasks(stream, shared).dump(joblib.delayed(running.run)(shared, number, task))
             sizes.append((stream.tell(), whole))
         return run_all(tasks, shared, **options)
 

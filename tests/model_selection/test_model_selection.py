@@ -151,7 +151,7 @@ def test_means_that_are_equal_tie_whatever_the_order_of_their_terms():
     from margins.model_selection import Table
 
     scores = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    assert len({sum(row) for row in scores.tolist()}) == 2  # the naive sums differ
+    assert len(set(np.add.accumulate(scores, axis=1)[:, -1])) == 2  # the naive sums differ
     table = Table(
         outer=None, stage=0, settings=[{}, {}], splits=[], scores={"a": scores[::-1]},
         fit_times=scores, score_times=scores, refit="a",
