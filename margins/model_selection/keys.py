@@ -6,7 +6,6 @@ that it reads. `code_of` hashes the rest: versions of packages, and local files.
 differ, and results are computed again.
 """
 
-import dis
 import functools
 import hashlib
 import importlib.util
@@ -147,11 +146,12 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             members.pop("_abc_impl", None)  # it cannot be pickled
             return type(value), (value.__qualname__, value.__bases__), members
         code, variables = value.__code__, value.__globals__
-        used, names = _names_in(code)
-        if hiding := (HIDING & used) - variables.keys():
-            raise TypeError(f"code must not call {hiding.pop()}, which may read any variable")
+        names = _names_in(code)
+        if hiding := (HIDING & names) - variables.keys():
+            raise TypeError(f"code must not name {hiding.pop()}, which may read any variable")
         self.names |= names
-        read = {name: variables[name] for name in used & variables.keys()}
+        # Python does not say which names are attributes: a variable of that name counts as read.
+        read = {name: variables[name] for name in names & variables.keys()}
         # Attributes of local modules may have been set from outside.
         modules = [variable for variable in read.values() if isinstance(variable, ModuleType)]
         local = [vars(module) for module in modules if _is_by_value(module.__name__)]
@@ -165,16 +165,10 @@ def _order(value: Any) -> bytes:
     return value.encode(errors="surrogatepass") if type(value) is str else digest(value).encode()
 
 
-def _names_in(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the global variables that code may read, and all its names, including inner code."""
-    steps = dis.get_instructions(code)
-    used = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner = _names_in(constant)
-            used, names = used | inner[0], names | inner[1]
-    return used, names
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names of global variables and attributes in code, including inner code."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
 
 
 def _is_by_value(module: str | None) -> bool:

@@ -340,8 +340,11 @@ def test_modules_that_are_loaded_meanwhile_change_nothing(monkeypatch):
     assert digest(scorer) == before
 
 
-def test_methods_named_as_functions_that_hide_names_are_allowed():
-    assert digest(module_from("def scorer(model, *_): return model.eval()").scorer)
+def test_a_name_that_may_be_a_variable_or_an_attribute_counts_as_both():
+    with pytest.raises(TypeError, match="code must not name eval"):
+        digest(module_from("def scorer(model, *_): return model.eval()").scorer)
+    source = "limit = {}\ndef scorer(model, *_): return model.limit"
+    assert digest(module_from(source.format(1)).scorer) != digest(module_from(source.format(2)).scorer)
 
 
 class Held(ClassifierMixin, BaseEstimator):
