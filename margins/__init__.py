@@ -13,9 +13,26 @@ from typing import TYPE_CHECKING
 from margins.registry import available, register
 
 if TYPE_CHECKING:
-    from margins import algorithms, bounds, callbacks, certificate, data, datasets, estimators
-    from margins import interchange, kernels, losses, model_selection, parameters, persistence
-    from margins import plotting, rules, solvers, testing, training
+    from margins import (  # noqa: F401
+        algorithms,
+        bounds,
+        callbacks,
+        certificate,
+        data,
+        datasets,
+        estimators,
+        interchange,
+        kernels,
+        losses,
+        model_selection,
+        parameters,
+        persistence,
+        plotting,
+        rules,
+        solvers,
+        testing,
+        training,
+    )
 
     # The same function, but the class of every built-in name is known.
     from margins.algorithms._built_ins import get

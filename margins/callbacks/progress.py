@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from margins.estimators.messages import short_name
+from margins.optional import require
 from margins.solvers.history import Epoch
 
 
@@ -12,7 +13,7 @@ class ProgressBar:
     """A progress bar for each binary problem, with the gap proven so far.
 
     The bars count epochs without a total, because the number of epochs is not known in advance. In
-    notebooks the bars are widgets. Needs tqdm: ``pip install 'scikit-margins[progress]'``.
+    notebooks the bars are widgets. Needs tqdm: ``pip install tqdm``.
 
     Parameters
     ----------
@@ -84,8 +85,4 @@ def _postfix(epoch: Epoch) -> str:
 
 
 def _tqdm() -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError("ProgressBar needs tqdm: pip install 'scikit-margins[progress]'") from error
-    return tqdm
+    return require("ProgressBar", "tqdm.auto").tqdm

@@ -37,6 +37,7 @@ from margins.cli.options import (
     trusted,
 )
 from margins.data.malformed import MalformedFile
+from margins.optional import MissingPackage
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -364,6 +365,8 @@ def main(arguments=None):
         _forget_output()
         name = error.filename or "standard output"
         return _failed(f"{name}: cannot be written: {error.strerror or error}", UNREADABLE)
+    except MissingPackage as error:
+        return _failed(error, WRONG_USAGE)
     except (TypeError, ValueError) as error:  # the data or the parameters are not allowed
         return _failed(error, WRONG_USAGE)
     except Exception as error:  # from plug-ins, or a lack of memory

@@ -5,6 +5,7 @@ from margins.cli.files import write_whole
 from margins.cli.output import label_text, note, print_json, print_table
 from margins.cli.outputs import ONNX, check_replaceable
 from margins.cli.samples import classifier_of, read_samples
+from margins.optional import require
 
 # Words that shell users write, and their Python values.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
@@ -143,7 +144,8 @@ def model_bytes(model):
     """Return the contents of a model file, as bytes."""
     import io
 
-    persistence = _persistence()
+    from margins import persistence
+
     file = io.BytesIO()
     persistence.dump(model, file)
     return file.getvalue()
@@ -151,7 +153,9 @@ def model_bytes(model):
 
 def read_model(path, trusted=()):
     """Return the model in a file; `trusted` has the names of plug-in types that it may contain."""
-    persistence = _persistence()
+    require(f"{path}: reading a model file", "skops")
+    from margins import persistence
+
     try:
         model = persistence.load(path, trusted=trusted)
     except OSError as error:
@@ -215,26 +219,15 @@ def _feature_names(model, n_features):
 def export(path, output, *, double=False, trusted=(), force=False, quiet=False):
     """Convert a model file to ONNX in the file `output`, and return the exit code."""
     check_replaceable(output, ONNX, [path], force)
+    require("margins export", "skl2onnx", "skops")
     model = read_model(path, trusted)
     try:
         from margins.interchange import to_onnx
 
         contents = to_onnx(model, double=double).SerializeToString()
-    except ImportError as error:
-        raise CommandError(str(error)) from error
     except (RuntimeError, TypeError, ValueError) as error:  # its contents have no form in ONNX
         raise unreadable(f"{path}: cannot be written in ONNX: {error}") from error
     write_whole(output, contents)
     if not quiet:
         note(f"{output}: {len(contents)} bytes, input X with {model.n_features_in_} columns")
     return DONE
-
-
-def _persistence():
-    try:
-        import skops  # noqa: F401
-    except ImportError as error:
-        raise CommandError("Model files need skops: pip install 'scikit-margins[skops]'") from error
-    from margins import persistence
-
-    return persistence

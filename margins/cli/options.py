@@ -6,6 +6,7 @@ import click
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import FORMATS, Source
+from margins.optional import require
 
 
 class Command(click.Command):
@@ -57,7 +58,11 @@ def options_of_source(command):
         names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
 
         def read(path, quiet=False):
-            return Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet)
+            source = Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet)
+            if source.is_table:
+                packages = ("pandas",) if source.kind == "csv" else ("pyarrow", "pandas")
+                require(f"{path}: reading it", *packages)
+            return source
 
         return command(*args, read=read, **kwargs)
 

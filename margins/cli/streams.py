@@ -128,16 +128,10 @@ def _of_tables(classifier, sources, scale):
 def _parts(sources, read_as):
     """Return the parts of tables: list of RowGroup or LinesOfCsv."""
     source, paths = sources[0], [source.path for source in sources]
-    try:
-        from margins.data.chunk_tables import csv_parts, parquet_parts
+    from margins.data.chunk_tables import csv_parts, parquet_parts
 
-        parts_of = csv_parts if source.kind == "csv" else parquet_parts
-        parts = parts_of(paths, source.target, None, None, None, read_as=read_as)
-    except ImportError as error:
-        extra = "frame" if source.kind == "csv" else "parquet"
-        raise CommandError(
-            f"{source.path}: reading it needs {error.name}: pip install 'scikit-margins[{extra}]'"
-        ) from error
+    parts_of = csv_parts if source.kind == "csv" else parquet_parts
+    parts = parts_of(paths, source.target, None, None, None, read_as=read_as)
     names = parts[0].columns.names
     for name in source.categorical:
         if name not in names:

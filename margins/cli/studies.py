@@ -9,6 +9,7 @@ from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.outputs import STUDY, check_replaceable
 from margins.cli.samples import TrainingColumns, name_of, read_points, read_samples
 from margins.cli.several import check_alike
+from margins.optional import require
 
 
 def explain(sources, parameters, *, scale=False, as_json=False):
@@ -149,6 +150,8 @@ def compare(
     from margins.model_selection import parameter_search
 
     check_output()
+    if as_json:
+        require("margins compare --json", "pandas")
     if len(set(names)) < 2:
         raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
     classifiers = {

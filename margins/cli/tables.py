@@ -66,12 +66,6 @@ def check_options(source, needs_labels):
 
 def _read(source, needs_labels, trained=None):
     """Return the ColumnsOfFile of a file."""
-    try:
-        import pandas  # noqa: F401
-    except ImportError as error:
-        raise CommandError(
-            f"{source.path}: reading a table needs pandas: pip install 'scikit-margins[frame]'"
-        ) from error
     check_options(source, needs_labels)
     target = source.target
     categorical = source.categorical if trained is None else tuple(trained.categories)
@@ -172,14 +166,10 @@ def _check_columns(path, columns, of_model, of_options):
 
 
 def _read_parquet(contents, path):
+    from pyarrow import parquet
+
     from margins.data.parquet import checked, damage_of
 
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise CommandError(
-            f"{path}: reading Parquet needs pyarrow: pip install 'scikit-margins[parquet]'"
-        ) from error
     try:
         table = checked(parquet.read_table(io.BytesIO(contents)))
         frame = table.to_pandas()

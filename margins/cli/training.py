@@ -8,6 +8,7 @@ from margins.cli.errors import DONE, NOT_PROVEN, samples_of
 from margins.cli.files import check_output, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
 from margins.cli.outputs import MODEL, check_replaceable
+from margins.optional import require
 
 
 def train(
@@ -35,6 +36,7 @@ def train(
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
+    require("margins train", "skops")  # which writes the model file
     classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
     check_alike(sources)
     reason = reason_to_stream(sources, stream, may_stream)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from margins.data.files import files_of
+from margins.optional import require
 
 # Size of a chunk of a memory map, in bytes.
 CHUNK_BYTES = 1 << 25
@@ -159,10 +160,11 @@ class Chunks(Sequence[Any]):
         Raises
         ------
         ImportError
-            Without pyarrow and pandas: ``pip install 'scikit-margins[parquet]'``.
+            If pyarrow or pandas is not installed.
         ValueError
             If a file or a column is missing; when a row group is read, if a value is not allowed.
         """
+        require("Chunks.from_parquet", "pyarrow", "pandas")
         from margins.data.chunk_tables import parquet_parts
 
         files = files_of(paths, "Chunks.from_parquet")
@@ -193,10 +195,11 @@ class Chunks(Sequence[Any]):
         Raises
         ------
         ImportError
-            Without pandas: ``pip install 'scikit-margins[frame]'``.
+            If pandas is not installed.
         ValueError
             As in `from_parquet`.
         """
+        require("Chunks.from_csv", "pandas")
         from margins.data.chunk_tables import csv_parts
 
         files = files_of(paths, "Chunks.from_csv")

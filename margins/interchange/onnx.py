@@ -22,6 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
+from margins.optional import require
+from margins.registry import available, get
 from margins.training.schemes import fitted_scheme
 
 # An option of skl2onnx for whole models, which users may pass; our outputs are always arrays.
@@ -51,7 +53,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     Raises
     ------
     ImportError
-        If skl2onnx is not installed: ``pip install 'scikit-margins[onnx]'``.
+        If skl2onnx is not installed.
     TypeError
         If the classifier votes, and so has no weight vector, or has a kernel without a formula in ONNX
         or a calibration other than "sigmoid" and "isotonic".
@@ -69,6 +71,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     >>> [output.name for output in exported.graph.output]
     ['label', 'scores']
     """
+    skl2onnx = require("to_onnx", "skl2onnx")
     is_pipeline = hasattr(model, "steps")
     last = selected(model.steps[-1][1] if is_pipeline else model)
     if is_pipeline:
@@ -83,7 +86,6 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         classifiers = [calibrated.estimator for calibrated in last.calibrated_classifiers_]
     for classifier in classifiers:
         check_exportable(classifier, "to_onnx")
-    skl2onnx = _skl2onnx()
     register_converters(*map(type, classifiers))
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -140,7 +142,7 @@ def register_converters(*classes: type[BaseMarginClassifier]) -> None:
     *classes : type
         Classes of classifiers. Default: all algorithms that can be imported.
     """
-    skl2onnx = _skl2onnx()
+    skl2onnx = require("register_converters", "skl2onnx")
     for algorithm in classes or _algorithms():
         skl2onnx.update_registered_converter(
             algorithm,
@@ -154,20 +156,7 @@ def register_converters(*classes: type[BaseMarginClassifier]) -> None:
 
 
 def _algorithms() -> tuple[Any, ...]:
-    import margins
-
-    return tuple(
-        {margins.get(name) for name in margins.available(streaming=True)}
-        | {margins.get(name) for name in margins.available(streaming=False)}
-    )
-
-
-def _skl2onnx() -> Any:
-    try:
-        import skl2onnx
-    except ImportError as error:
-        raise ImportError("ONNX needs skl2onnx: pip install 'scikit-margins[onnx]'") from error
-    return skl2onnx
+    return tuple({get(name) for name in (*available(streaming=True), *available(streaming=False))})
 
 
 # skl2onnx calls the following functions in this order.

@@ -12,7 +12,6 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import margins
 from margins.estimators.names import display_name
 from margins.model_selection import lockstep, study_paths
 from margins.model_selection.cache import Cache
@@ -178,7 +177,7 @@ class Engine:
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
             "joblib": joblib.__version__,
-            "margins": margins.__version__,
+            "margins": sys.modules["margins"].__version__,
         }
 
     def study(self) -> Study:

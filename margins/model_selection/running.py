@@ -5,12 +5,14 @@ import sys
 import traceback
 from collections import deque
 from concurrent.futures import BrokenExecutor, CancelledError
+from importlib.util import find_spec
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
+from margins.optional import require
 from margins.partitions.cluster import scattered
 
 # Arrays from this size on reach other processes through a memory map, not as a copy with each task.
@@ -188,14 +190,9 @@ class Bar:
         self._bar = None
         if is_shown is None:
             is_shown = sys.stderr is not None and sys.stderr.isatty()
-            try:
-                import tqdm
-            except ImportError:
-                is_shown = False
+            is_shown = is_shown and find_spec("tqdm") is not None
         if is_shown:
-            import tqdm
-
-            self._bar = tqdm.tqdm(total=total, unit="fit", smoothing=0)
+            self._bar = require("progress=True", "tqdm").tqdm(total=total, unit="fit", smoothing=0)
 
     def update(self, n_fits):
         if self._bar is not None:

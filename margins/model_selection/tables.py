@@ -6,6 +6,7 @@ from typing import Any
 
 from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
+from margins.optional import require
 from margins.text import aligned
 
 # scikit-learn's prefix, needed because a parameter may have the name of a metric.
@@ -76,21 +77,15 @@ def _params(setting):
 
 def frame(rows: list[dict[str, Any]]) -> Any:
     """Return a pandas.DataFrame of rows."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install scikit-margins[frame]") from error
-    return pandas.DataFrame(rows)
+    return require("to_frame", "pandas").DataFrame(rows)
 
 
 def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in LaTeX, escaped by default."""
+    require("to_latex", "pandas", "jinja2")
     table = _printed(rows, "float_format" in options)
     options = {"index": False, "float_format": "%.4f", "escape": True, **options}
-    try:
-        text: str = table.to_latex(**options)
-    except ImportError as error:
-        raise ImportError("to_latex needs Jinja2: pip install scikit-margins[frame]") from error
+    text: str = table.to_latex(**options)
     if not options["escape"]:
         return text
     # pandas does not escape "[" and "*", which the \\\\ of the previous row would read as arguments.
@@ -99,6 +94,7 @@ def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
 
 def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in Markdown, escaped unless `options` name another format."""
+    require("to_markdown", "pandas", "tabulate")
     table = _printed(rows, "floatfmt" in options)
     options = {"index": False, "floatfmt": ".4f", "tablefmt": "pipe", **options}
     if "disable_numparse" not in options:  # a data set may be called 50
@@ -109,10 +105,7 @@ def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
         ]
     if options["tablefmt"] in ("pipe", "github"):
         table = table.apply(lambda column: column.map(_escaped)).rename(columns=_escaped)
-    try:
-        text: str = table.to_markdown(**options)
-    except ImportError as error:
-        raise ImportError("to_markdown needs tabulate: pip install scikit-margins[frame]") from error
+    text: str = table.to_markdown(**options)
     return text
 
 

@@ -4,7 +4,7 @@ Loading a pickle runs the code that it contains. A skops file is data: loading i
 trusted types. Trusted are the types in skops' list (NumPy, SciPy, scikit-learn) and the classes of this
 package. A loaded model is checked before any compiled loop reads it, and errors name the cause.
 
-`dump` and `load` need skops: ``pip install 'scikit-margins[skops]'``.
+`dump` and `load` need skops: ``pip install skops``.
 """
 
 from margins.persistence.files import dump, load

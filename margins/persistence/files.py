@@ -22,6 +22,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.votes import VotedModel
 from margins.kernels.kernel import Kernel
 from margins.losses import Loss
+from margins.optional import require
 from margins.parameters import check_parameters
 from margins.persistence.checks import check_state
 
@@ -58,9 +59,10 @@ def dump(classifier: Any, file: str | os.PathLike[str] | IO[bytes]) -> None:
     TypeError
         If it is not such a classifier, or contains an object that cannot be written, such as a kernel
         that is a function.
+    ImportError
+        If skops is not installed.
     """
-    from skops import io
-
+    io = require("persistence.dump", "skops.io")
     io.dump(_copied(classifier), file, compression=zipfile.ZIP_DEFLATED)
 
 
@@ -149,6 +151,8 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
         If the file is not a model file, or is damaged; if it contains types that are not trusted, which
         the error names; or if it does not contain a classifier with consistent attributes. None of its
         contents are used then.
+    ImportError
+        If skops is not installed.
 
     Examples
     --------
@@ -161,6 +165,7 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
     >>> load(io.BytesIO(file.getvalue())).predict(X)
     array([1, 1, 0, 0])
     """
+    require("persistence.load", "skops.io")
     if isinstance(file, (str, os.PathLike)):
         label = repr(os.fspath(file))
         with open(file, "rb") as stream:

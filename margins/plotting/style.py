@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from margins.model_selection.intervals import is_share
+from margins.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,13 +35,7 @@ def pyplot(caller: str) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    try:
-        import matplotlib.pyplot
-    except ImportError as error:
-        raise ImportError(
-            f"plot of {caller} needs matplotlib: pip install scikit-margins[plot]"
-        ) from error
-    return matplotlib.pyplot
+    return require(f"plot of {caller}", "matplotlib.pyplot")
 
 
 class Display:

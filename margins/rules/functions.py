@@ -1,12 +1,13 @@
 """The arguments of a Python function that is a rule: its parameter names say what they are."""
 
 import functools
-import importlib
 import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+from margins.optional import require
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
 
@@ -129,13 +130,7 @@ def compiled(function: Any, kind: str, needs: Needs) -> Any:
     ValueError
         If numba cannot compile the function.
     """
-    try:
-        numba = importlib.import_module("numba")
-    except ImportError as error:
-        raise ImportError(
-            "compile='numba' of rules.Python needs numba, which is not installed. "
-            "Install the extra 'numba'."
-        ) from error
+    numba = require("compile='numba' of rules.Python", "numba")
     by_kind = _compiled.setdefault(function, {})
     if kind not in by_kind:
         by_kind[kind] = _compile(numba, function, kind, needs)

@@ -63,7 +63,7 @@ def least_objective(
     With loss "hinge", the slack is not squared. The y_k, shape (m, d), have no slack features. C inf:
     the hard margin.
     """
-    products, sqnorm = data @ weights, weights @ weights
+    products, sqnorm = data @ weights, float(weights @ weights)
     if np.isinf(C):
         return 0.5 * sqnorm / products.min() ** 2 if products.min() > 0 else np.inf
     # Between the points 1 / p_k the objective is a parabola: the minimum is a vertex or one of the
@@ -89,7 +89,7 @@ def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float,
     The y_k, shape (m, d), have no slack features. C inf: the hard margin, whose objective is inf if some
     w.y_k is below 1, except for rounding.
     """
-    products, sqnorm = data @ weights, weights @ weights
+    products, sqnorm = data @ weights, float(weights @ weights)
     if np.isinf(C):
         return float(0.5 * sqnorm) if products.min() >= 1 - 1e-9 else np.inf
     slacks = np.maximum(1 - products, 0)

@@ -95,7 +95,7 @@ def test_without_matplotlib_the_error_says_what_to_install(search, pdm, monkeypa
         "CertificateDisplay": lambda: CertificateDisplay.from_estimator(pdm),
     }
     for name, call in draw.items():
-        message = f"plot of {name} needs matplotlib: pip install scikit-margins"
+        message = f"plot of {name} needs matplotlib, which is not installed: pip install matplotlib"
         with pytest.raises(ImportError, match=message):
             call()
 

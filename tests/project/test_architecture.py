@@ -13,7 +13,7 @@ ROOT = Path(margins.__file__).parent
 # The order of packages and of modules at the top: each may import what comes before it. Modules of one
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
-    {"tuning", "deprecation", "text", "linalg", "_limits"},
+    {"tuning", "deprecation", "optional", "text", "linalg", "_limits"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},
@@ -51,6 +51,7 @@ AT_THE_TOP = {
     "certificate",
     "tuning",
     "deprecation",
+    "optional",
     "text",
 } | {
     "versions",
@@ -64,8 +65,6 @@ EXCEPTIONS = {
     ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
     ("margins.rules._base", "margins.rules.adapters"): "`Rules` wraps Python functions, on first use",
     ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
-    ("margins.interchange.onnx", "margins"): "`margins.get`, of all algorithms",
-    ("margins.model_selection.engine", "margins"): "`margins.get`, and the version that records state",
 }
 
 # Of benchmarks; those whose name is no English word.

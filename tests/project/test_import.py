@@ -47,7 +47,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 KINDS = (object, type, BaseException, Exception)
 
 def members():
-    return [[(type(name).__name__, name, id(value)) for name, value in vars(kind).items()] for kind in KINDS]
+    return [[(type(name).__name__, name, id(value)) for name, value in vars(kind).items()]
+            for kind in KINDS]
 
 before = members()
 import margins
@@ -57,7 +58,7 @@ compiled = [module.__name__ for module in modules if module.__file__.endswith(tu
 print(json.dumps([compiled, members() == before]))
 """
 
-# Touches each public module in a process in which `import margins` has been the only import of the package.
+# Touches each public module in a process that has imported nothing of the package but `margins`.
 FRESH = """
 import json, os, sys
 import sklearn.svm, scipy.stats  # which take longer than margins
@@ -133,5 +134,6 @@ def test_compiled_modules_leave_built_in_types_as_they_were():
 def test_every_module_with_public_names_is_there_after_import_margins():
     names = {line.rpartition(".")[0] for line in (ROOT / "docs/public_api.txt").read_text().split()}
     names -= {"margins"}
-    output = subprocess.check_output([sys.executable, "-c", FRESH], input=json.dumps(sorted(names)), text=True)
+    command = [sys.executable, "-c", FRESH]
+    output = subprocess.check_output(command, input=json.dumps(sorted(names)), text=True)
     assert len(names) >= 20 and json.loads(output) == []

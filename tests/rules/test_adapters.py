@@ -325,9 +325,7 @@ def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():
 
 def test_numba_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(
-        ImportError, match="needs numba, which is not installed. Install the extra 'numba'"
-    ):
+    with pytest.raises(ImportError, match="needs numba, which is not installed: pip install numba"):
         Python(dynamic, compile="numba")
     with pytest.raises(ValueError, match="compile of Python must be 'numba' or None. Got 'cython'"):
         Python(dynamic, compile="cython")

@@ -33,7 +33,7 @@ COMPILED = [
     "margins.rules",
 ]
 
-pytest.importorskip("mypy", reason="mypy is not installed: pip install scikit-margins[test]")
+pytest.importorskip("mypy", reason="mypy is not installed: pip install mypy")
 
 
 def checker(module, *arguments, folder):

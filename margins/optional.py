@@ -1,0 +1,51 @@
+"""Packages that only some functions need, and the error if one of them is not installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class MissingPackage(ImportError):
+    """An optional package that is not installed."""
+
+
+def require(user: str, *names: str) -> Any:
+    """Import optional packages, and return the first.
+
+    Call it before any other work.
+
+    Parameters
+    ----------
+    user : str
+        The function, method or option that needs them.
+    names : str
+        Modules; a package index has each under the name of its top-level package.
+
+    Raises
+    ------
+    MissingPackage
+        It names all that are missing, and a command that installs them.
+
+    Examples
+    --------
+    >>> try:
+    ...     require("this", "no_such_package")
+    ... except ImportError as error:
+    ...     print(error)
+    this needs no_such_package, which is not installed: pip install no_such_package
+    """
+    modules, missing = [], []
+    for name in names:
+        try:
+            modules.append(import_module(name))
+        except ModuleNotFoundError as error:  # the package, or one that it needs
+            missing.append((error.name or name).partition(".")[0])
+            cause = error
+    if missing:
+        names_text, verb = " and ".join(missing), "is" if len(missing) == 1 else "are"
+        raise MissingPackage(
+            f"{user} needs {names_text}, which {verb} not installed: pip install {' '.join(missing)}",
+            name=missing[0],
+        ) from cause
+    return modules[0]
