@@ -6,6 +6,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_dask, is_in_parts, read_chunk
@@ -187,6 +188,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
         The weight of a feature is 0 if the feature is 0 in all support vectors. A CSR matrix saves
         memory only if more than half of the weights are 0. The next fit stores an array again.
 
+        With scikit-learn 1.9 or newer, its setting `sparse_interface` decides between a csr_matrix (its
+        default) and a csr_array; before, it is a csr_array.
+
         Returns
         -------
         self
@@ -196,7 +200,9 @@ class PredictionsMixin(ClassifierMixin, Declared):
         AttributeError
             If the classifier has no `coef_`.
         """
-        self.coef_: Any = sparse.csr_array(self._own_coef("sparsify"))
+        wants_matrix = get_config().get("sparse_interface") == "spmatrix"
+        kind = sparse.csr_matrix if wants_matrix else sparse.csr_array
+        self.coef_: Any = kind(self._own_coef("sparsify"))
         return self
 
     @available_if(_has_weights)

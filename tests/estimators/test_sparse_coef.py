@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context, get_config
+from sklearn.linear_model import Perceptron
 
 import margins
 from margins.interchange import to_sklearn
@@ -16,6 +18,19 @@ def fitted():
     X = generator.random((60, 40)) * (generator.random((60, 40)) < 0.05)
     X[:, 30:] = 0  # features that no sample has
     return margins.get("perceptron")(random_state=0, max_iter=20), X, np.arange(60) % 3
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("interface", ["spmatrix", "sparray"])
+def test_the_setting_of_scikit_learn_decides_the_type(fitted, interface):
+    classifier, X, y = fitted
+    if "sparse_interface" not in get_config():
+        assert isinstance(classifier.fit(X, y).sparsify().coef_, sparse.sparray)
+        return
+    with config_context(sparse_interface=interface):
+        coef = classifier.fit(X, y).sparsify().coef_
+        assert type(coef) is type(Perceptron().fit(X, y).sparsify().coef_)
+    assert_array_equal(classifier.predict(X), classifier.densify().predict(X))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
