@@ -1,16 +1,19 @@
 """Probabilities from scores, calibrated on samples that the fits have not seen.
 
 The folds of a selection score every sample by a fit to other samples. scikit-learn's calibrators are
-fitted to these scores; several classes are calibrated one-vs-rest and normalised. The probabilities
+fitted to these scores. The sigmoid and isotonic regression calibrate several classes one-vs-rest and
+normalise; a temperature divides the scores of all classes before their softmax. The probabilities
 are the same as with `CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
 
 **Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
-Transforming classifier scores into accurate multiclass probability estimates.
+Transforming classifier scores into accurate multiclass probability estimates; Guo, Pleiss, Sun &
+Weinberger (2017), On calibration of modern neural networks.
 """
 
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -22,7 +25,7 @@ from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.training.schemes import labels_of_scores, positive_codes
 
 TrainTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-METHODS = ("sigmoid", "isotonic")
+METHODS = ("sigmoid", "isotonic", "temperature")
 
 
 class _Scores(ClassifierMixin, BaseEstimator):
@@ -61,7 +64,7 @@ def calibrated(
 
     Parameters
     ----------
-    method : {"sigmoid", "isotonic"}
+    method : {"sigmoid", "isotonic", "temperature"}
     scores : ndarray of float64, shape (m, 1) for two classes, else (m, n_classes)
     y : ndarray, shape (m,)
     classes : ndarray, shape (n_classes,)
@@ -77,6 +80,16 @@ def calibrated(
         _Scores(classes), method=method, cv=[(everything, everything)], ensemble=False
     )
     return calibrators.fit(scores, y, sample_weight=sample_weight)
+
+
+def check_method(method: str | None, caller: object) -> None:
+    """Raise ValueError if the installed scikit-learn does not have a method of calibration."""
+    installed = tuple(map(int, sklearn.__version__.split(".")[:2]))
+    if method == "temperature" and installed < (1, 8):
+        raise ValueError(
+            f"calibration='temperature' of {caller} needs scikit-learn 1.8 or newer. "
+            f"Got {sklearn.__version__}."
+        )
 
 
 def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
@@ -144,7 +157,7 @@ class ProbabilitiesMixin:
         """Return probabilities of the classes, calibrated on the scores of samples left out of folds.
 
         As in SVC, the class of the largest score, which `predict` returns, need not have the largest
-        probability.
+        probability, except with ``calibration="temperature"``.
 
         Parameters
         ----------

@@ -29,6 +29,7 @@ from margins.model_selection.calibration import (
     ProbabilitiesMixin,
     calibrated,
     check_folds,
+    check_method,
     scores_out_of_fold,
 )
 from margins.model_selection.checks import DescribedConstraint, is_cv
@@ -128,12 +129,12 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         "Fit all samples with the selected C. False: only select `C_`.",
         default=True,
     )
-    calibration: Literal["sigmoid", "isotonic"] | None = parameter(
+    calibration: Literal["sigmoid", "isotonic", "temperature"] | None = parameter(
         OneOf(None, *METHODS),
-        "Compute probabilities by Platt's sigmoid or by isotonic regression, fitted to the scores of "
-        "the test sets, as in CalibratedClassifierCV with ``ensemble=False``, without additional fits. "
-        "Several classes are calibrated one-vs-rest and normalised, for any `multi_class`. None: no "
-        "probabilities.",
+        "Compute probabilities by Platt's sigmoid, by isotonic regression or by a temperature (needs "
+        "scikit-learn 1.8), fitted to the scores of the test sets, as in CalibratedClassifierCV with "
+        "``ensemble=False``, without additional fits. The sigmoid and isotonic regression calibrate "
+        "several classes one-vs-rest and normalise, for any `multi_class`. None: no probabilities.",
         default=None,
     )
     loss: str | type[Loss] = _same("loss")
@@ -193,6 +194,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         """
         check_parameters(self)
         caller = Caller(self, "fit")
+        check_method(self.calibration, caller)
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
         estimator = self._classifier_of_folds()

@@ -1,9 +1,11 @@
-"""scikit-learn's checks of one estimator."""
+"""scikit-learn's checks of one estimator, and its version."""
 
 from collections import Counter
 
+import sklearn
 from sklearn.utils.estimator_checks import check_estimator
 
+VERSION = tuple(map(int, sklearn.__version__.split(".")[:2]))
 # A weight of 2 is the same as two samples, and of 0 as none.
 EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",

@@ -5,7 +5,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scikit_learn_checks import VERSION
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
@@ -16,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import margins
 
-METHODS = ("sigmoid", "isotonic")
+METHODS = ("sigmoid", "isotonic", "temperature") if VERSION >= (1, 8) else ("sigmoid", "isotonic")
 
 
 def sets():
@@ -49,8 +51,10 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
     # Isotonic probabilities may be 0, of which one sample decides the log loss.
     smoothed = [(each + 1e-3) / (1 + 1e-3 * each.shape[1]) for each in (found, expected)]
     losses = [log_loss(y[~train], each, labels=ours.classes_) for each in smoothed]
-    if method == "sigmoid":
+    if method != "isotonic":
         assert_allclose(found, expected, atol=0.01)
+    if method == "temperature":
+        assert_array_equal(ours.classes_[found.argmax(axis=1)], ours.predict(X[~train]))
     assert abs(losses[0] - losses[1]) < 0.01
     assert_allclose(np.exp(ours.predict_log_proba(X[~train])), found, atol=1e-15)
 
@@ -90,6 +94,14 @@ def test_without_calibration_there_are_no_probabilities():
     assert_array_equal(copied.predict_proba(X), again.predict_proba(X))
     with pytest.raises(ValueError, match="calibration of .* must be .*'isotonic'"):
         margins.MarginClassifierCV(calibration="platt").fit(X, y)
+
+
+def test_a_temperature_needs_scikit_learn_1_8(monkeypatch):
+    monkeypatch.setattr(sklearn, "__version__", "1.7.2")
+    with pytest.raises(
+        ValueError, match="calibration='temperature' of .* needs scikit-learn 1.8 or newer"
+    ):
+        margins.MarginClassifierCV(calibration="temperature").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_probabilities_say_which_fit_they_need():
