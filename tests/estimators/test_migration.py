@@ -25,17 +25,36 @@ def test_parameters_of_scikit_learn_are_refused_with_what_to_give_instead(kind):
 def test_advice_is_about_parameters_that_an_algorithm_lacks_and_names_those_that_it_has(name):
     kind = ALGORITHMS[name]
     parameters = set(inspect.signature(kind).parameters)
-    for old, instead in INSTEAD.items():
-        needed, text = instead if isinstance(instead, tuple) else (None, instead)
+    for old, entries in INSTEAD.items():
+        advice = next((entry for entry in entries if entry[0] in ("", *parameters)), None)
         if old in parameters:
             kind(**{old: 1})
-        elif needed is None or needed in parameters:
-            with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{old}'"):
-                kind(**{old: 1})
-            assert needed is None or needed in text
-        else:
+        elif advice is None:
             with pytest.raises(TypeError, match="unexpected keyword argument"):
                 kind(**{old: 1})
+        else:
+            with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{old}'") as error:
+                kind(**{old: 1})
+            assert advice[1] in str(error.value)
+
+
+UNTRUE = [
+    ("romma", "n_iter_no_change", "max_iter", "eps"),
+    ("pegasos", "n_iter_no_change", "max_iter", "eps"),
+    ("romma", "dual", "rules of its paper", "solver is chosen"),
+    ("auto", "shrinking", "only solver='dcd' shrinks", "no solver"),
+    ("perceptron", "penalty", "2-norm soft margin", "'l2'"),
+    ("pa-i", "eta0", "use aggressiveness", "use eta"),
+    ("pa-ii", "learning_rate", "is 'pa2'", "paper"),
+    ("auto", "learning_rate", "no learning rate", "paper"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "true", "untrue"), UNTRUE)
+def test_advice_is_true_of_the_class_that_gives_it(name, old, true, untrue):
+    with pytest.raises(TypeError) as error:
+        margins.get(name)(**{old: 1})
+    assert true in str(error.value) and untrue not in str(error.value)
 
 
 def test_other_parameters_are_refused_as_before_and_copies_are_made():
