@@ -17,9 +17,9 @@ PROJECTS = {
             "py:class": """
                 sklearn.calibration.CalibratedClassifierCV sklearn.ensemble.StackingClassifier
                 sklearn.kernel_approximation.RBFSampler sklearn.linear_model.LogisticRegressionCV
-                sklearn.linear_model.PassiveAggressiveClassifier sklearn.linear_model.Perceptron
-                sklearn.linear_model.SGDClassifier sklearn.model_selection.GridSearchCV
-                sklearn.model_selection.LeaveOneOut sklearn.model_selection.ParameterSampler
+                sklearn.linear_model.Perceptron sklearn.linear_model.SGDClassifier
+                sklearn.model_selection.GridSearchCV sklearn.model_selection.LeaveOneOut
+                sklearn.model_selection.ParameterSampler
                 sklearn.multiclass.OneVsRestClassifier sklearn.pipeline.Pipeline sklearn.svm.LinearSVC
                 sklearn.svm.SVC
             """

@@ -65,8 +65,8 @@ def warn_of_other_c(classifier):
     if math.inf != classifier.C and classifier.aggressiveness == 1.0:
         warnings.warn(
             f"C={classifier.C!r} of {classifier._display_name()} is the penalty of the soft margin's "
-            "slack terms. The C of the paper, and of scikit-learn's PassiveAggressiveClassifier, is "
-            "`aggressiveness`.",
+            "slack terms. The C of the paper, which is C of scikit-learn's PassiveAggressiveClassifier "
+            "and eta0 of SGDClassifier(learning_rate='pa1'), is `aggressiveness`.",
             UserWarning,
             stacklevel=5,
         )

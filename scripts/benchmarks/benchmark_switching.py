@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import dump_svmlight_file
-from sklearn.linear_model import PassiveAggressiveClassifier, Perceptron, SGDClassifier
+from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
@@ -41,6 +41,7 @@ def tasks(m):
     as_svc = {"loss": "hinge", "penalize_intercept": False, "multi_class": "ovo"}
     alpha = 1e-4
     sgd = margins.MarginClassifier(loss="hinge", C=1 / (alpha * m))
+    pa1 = SGDClassifier(penalty=None, learning_rate="pa1", eta0=1.0, random_state=0)
     pa = margins.get("pa-i")(max_iter=1000, tol=1e-3)
     return [
         ("LinearSVC()", LinearSVC(), margins.MarginClassifier(), "a9a"),
@@ -59,7 +60,7 @@ def tasks(m):
             margins.get("perceptron")(random_state=0, tol=1e-3),
             "a9a",
         ),
-        ("PassiveAggressiveClassifier()", PassiveAggressiveClassifier(random_state=0), pa, "a9a"),
+        ("SGDClassifier(learning_rate='pa1')", pa1, pa, "a9a"),
     ]
 
 

@@ -11,6 +11,7 @@ from properties import examples
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+import margins
 from margins.data.malformed import MalformedFile
 from margins.data.svmlight import parsed
 
@@ -21,6 +22,16 @@ def matrix(read):
 
 def read_value(text):
     return parsed(f"1 1:{text}\n".encode(), "f").values[0]
+
+
+@pytest.mark.parametrize("name", ["auto", "pam", "pa-i"])
+def test_what_scikit_learn_reads_is_trained_on_and_predicted_as_it_is(name):
+    """Since scikit-learn 1.9 the indices of its own reader are 64-bit."""
+    X, y = load_svmlight_file(io.BytesIO(b"1 1:1 3:2\n1 2:1\n-1 1:-1\n-1 3:-2\n"))
+    params = {"loss": "hinge", "kernel": "rbf"} if name == "auto" else {}
+    for chosen in ({}, params):
+        classifier = margins.get(name)(random_state=0, **chosen).fit(X, y)
+        assert (classifier.predict(X) == y).all()
 
 
 def test_samples_are_those_that_scikit_learn_reads():

@@ -18,9 +18,10 @@ from algorithm_groups import (
 )
 from fitted_clouds import assert_same_fit, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
+from scikit_learn_checks import VERSION
 from sklearn.datasets import make_classification
-from sklearn.linear_model import PassiveAggressiveClassifier
 from sklearn.linear_model import Perceptron as LinearPerceptron
+from sklearn.linear_model import SGDClassifier
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
@@ -341,14 +342,15 @@ def test_weights_change_a_stream_and_single_updates_with_a_finite_c(name):
         assert np.any(weighted.decision_function(X) != plain.decision_function(X))
 
 
-@pytest.mark.parametrize(("name", "loss"), [("pa-i", "hinge"), ("pa-ii", "squared_hinge")])
+@pytest.mark.skipif(VERSION < (1, 8), reason="SGDClassifier has no passive-aggressive steps before 1.8")
+@pytest.mark.parametrize(("name", "steps"), [("pa-i", "pa1"), ("pa-ii", "pa2")])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_steps_of_passive_aggressive_algorithms_are_multiplied_as_in_scikit_learn(name, loss, C):
+def test_steps_of_passive_aggressive_algorithms_are_multiplied_as_in_scikit_learn(name, steps, C):
     X, y = clouds(distance=1.0)
     params = {"shuffle": False, "max_iter": 1, "fit_intercept": False, "class_weight": {0: 0.5, 1: 3.0}}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is deprecated, and has not converged
-        theirs = PassiveAggressiveClassifier(C=C, loss=loss, tol=None, **params).fit(X, y)
+        warnings.simplefilter("ignore")  # that it has not converged
+        theirs = SGDClassifier(penalty=None, learning_rate=steps, eta0=C, tol=None, **params).fit(X, y)
         ours = make(name, aggressiveness=C, radius=1.0, tol=1e-12, **params).fit(X, y)
     assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
 
