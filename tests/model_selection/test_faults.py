@@ -139,6 +139,7 @@ def mounted(folder, options):
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow  # it mounts a file system, where that is allowed
 def test_a_file_system_that_is_full_then_read_only_then_larger(tmp_path, undisturbed, calls):
     with mounted(tmp_path, "size=64k"):
         with pytest.warns(RuntimeWarning, match="No space left") as caught:
