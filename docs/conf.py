@@ -30,7 +30,7 @@ extensions = [
     "code_links",
     "glossary_links",
 ]
-exclude_patterns = ["examples/*"]
+exclude_patterns = ["changes/*", "examples/*"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 

@@ -10,6 +10,7 @@ True
 
 from typing import TYPE_CHECKING
 
+from margins._version import __version__ as __version__
 from margins.registry import available, register
 
 if TYPE_CHECKING:
@@ -103,4 +104,3 @@ __all__ = [
     "show_versions",
     "svm_path",
 ]
-__version__ = "0.2.0"

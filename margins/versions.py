@@ -6,6 +6,7 @@ import platform
 import sys
 from importlib import metadata
 
+from margins._version import __version__
 from margins.text import aligned
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "click")
@@ -18,7 +19,7 @@ def versions() -> dict[str, str]:
     from margins._update import abi
 
     table = {
-        "margins": sys.modules["margins"].__version__,
+        "margins": __version__,
         "binary interface": str(abi),
         "Python": sys.version.replace("\n", " "),
         "system": platform.platform(),

@@ -8,13 +8,16 @@ import margins.rules
 from margins.deprecation import renamed
 
 
-def test_a_renamed_name_leads_to_the_present_one():
-    with pytest.warns(FutureWarning, match="use margins.rules.Averaging") as caught:
+def test_a_renamed_name_leads_to_the_present_one(monkeypatch):
+    find = renamed("margins.rules", {"Readout": "Averaging"}, since="0.2.0", until="0.4.0")
+    monkeypatch.setattr(margins.rules, "__getattr__", find, raising=False)
+    message = "margins.rules.Readout is deprecated since 0.2.0 .* in 0.4.0: use margins.rules.Averaging"
+    with pytest.warns(FutureWarning, match=message) as caught:
         assert margins.rules.Readout is margins.rules.Averaging
     assert caught[0].filename == __file__
-    with pytest.warns(FutureWarning, match="margins.rules.Journal is deprecated since 0.2.0"):
-        from margins.rules import Journal
-    assert Journal is margins.rules.MistakeHistory
+    with pytest.warns(FutureWarning, match="margins.rules.Readout"):
+        from margins.rules import Readout
+    assert Readout is margins.rules.Averaging
 
 
 def test_other_names_are_an_error_as_ever():

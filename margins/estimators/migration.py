@@ -1,8 +1,8 @@
 """Advice on parameters that scikit-learn's classifiers have and the classifiers of margins lack."""
 
 OF_THE_PAPER = ("", "omit it: the algorithm runs exactly the rules of its paper")
-# {parameter: pieces of advice}. Each comes with the parameter that a class must have for the advice to be
-# true ("": none). The first true one is given.
+# {parameter: pieces of advice}. Each comes with the parameter that makes it true of a class; "" if it is
+# always true. The first true one is given.
 INSTEAD: dict[str, tuple[tuple[str, str], ...]] = {
     "alpha": (("C", "use C=1 / (alpha * n_samples)"),),
     "average": (("averaging", "use averaging='averaged'"),),

@@ -12,6 +12,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from margins._version import __version__
 from margins.estimators.names import display_name
 from margins.model_selection import lockstep, study_paths
 from margins.model_selection.cache import Cache
@@ -177,7 +178,7 @@ class Engine:
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
             "joblib": joblib.__version__,
-            "margins": sys.modules["margins"].__version__,
+            "margins": __version__,
         }
 
     def study(self) -> Study:

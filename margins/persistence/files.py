@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
+from margins._version import __version__
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.declared import Declared
 from margins.estimators.votes import VotedModel
@@ -116,8 +117,9 @@ def _parts_of(model: Any, label: str) -> Iterator[Any]:
 def _writable(classifier: Any) -> Any:
     """Return a copy of a classifier with attributes that skops can write."""
     twin = copy.copy(classifier)
-    twin.__dict__.pop("_streams", None)
     attributes = vars(twin)
+    attributes.pop("_streams", None)
+    attributes["_written_by"] = __version__
     if attributes.get("_voted_model") is not None:
         X, *other_parts = attributes["_voted_model"].parts
         attributes["_voted_model"] = (_matrix_as_tuple(X), *other_parts)
@@ -182,6 +184,7 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
 def _restore(classifier: Any) -> None:
     """Turn the attributes that were read into attributes of a classifier, and check them."""
     attributes = vars(classifier)
+    attributes.pop("_written_by", None)
     for field in dataclasses.fields(classifier):  # the file may be older than a parameter
         attributes.setdefault(field.name, field.default)
     if isinstance(attributes.get("_voted_model"), tuple):
@@ -247,10 +250,14 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
 @contextmanager
 def _errors_named(classifier: object, label: str) -> Iterator[None]:
     """Return a context that turns any error of wrong attributes into a ValueError."""
+    version = getattr(classifier, "_written_by", "0.2 or older")
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{label} contains a damaged {type(classifier).__name__}: {error}") from error
+        kind = type(classifier).__name__
+        if version != __version__:
+            kind += f", or one of margins {version} that {__version__} cannot read"
+        raise ValueError(f"{label} contains a damaged {kind}: {error}") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -1,6 +1,5 @@
 """Conditions, updates, shrinks and averagings: the rules that algorithms are composed of."""
 
-from margins.deprecation import renamed
 from margins.rules._averaging import Averaging
 from margins.rules._base import Condition, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python, condition, shrink, update
@@ -66,7 +65,3 @@ __all__ = [
     "shrink",
     "update",
 ]
-
-__getattr__ = renamed(
-    __name__, {"Readout": "Averaging", "Journal": "MistakeHistory"}, since="0.2.0", until="0.3.0"
-)

@@ -1,14 +1,18 @@
-"""Write the models in tests/persistence/models, which later versions must read: run once a version.
+"""Write what later versions must read, in tests/persistence/models: run once a version.
+
+Each model is stored as a model file and as a pickle, and a study as JSON.
 
 python tests/helpers/stored_models.py
 """
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 
 import margins
+from margins.model_selection import double_cross_validation
 from margins.persistence import dump
 
 FOLDER = Path(__file__).parents[1] / "persistence" / "models"
@@ -36,6 +40,7 @@ def main():
         classifier = margins.get(name)(random_state=0, **params).fit(X, y)
         stem = f"{kind}-{margins.__version__}"
         dump(classifier, FOLDER / f"{stem}.skops")
+        (FOLDER / f"{stem}.pickle").write_bytes(pickle.dumps(classifier, protocol=4))
         expected = {
             "name": name,
             "params": params,
@@ -43,6 +48,16 @@ def main():
             "primal": [certificate.primal for certificate in classifier.certificates_],
         }
         (FOLDER / f"{stem}.json").write_text(json.dumps(expected) + "\n", encoding="utf-8")
+    (FOLDER / f"study-{margins.__version__}.study").write_text(study().to_json(), encoding="utf-8")
+
+
+def study():
+    """A small study, with paths along C, weights and two metrics."""
+    X, y = data(2)
+    return double_cross_validation(
+        margins.MarginClassifier(eps=1e-3), {"C": [0.1, 1.0]}, X, y, sample_weight=np.arange(30) % 3 + 1,
+        outer=3, inner=2, scoring=["accuracy", "balanced_accuracy"], refit="accuracy", random_state=0,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

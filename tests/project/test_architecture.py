@@ -13,7 +13,7 @@ ROOT = Path(margins.__file__).parent
 # The order of packages and of modules at the top: each may import what comes before it. Modules of one
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
-    {"tuning", "deprecation", "optional", "text", "linalg", "_limits"},
+    {"_version", "tuning", "deprecation", "optional", "text", "linalg", "_limits"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},
@@ -46,6 +46,7 @@ ORDER = (
 AT_THE_TOP = {
     "__init__",
     "__main__",
+    "_version",
     "registry",
     "parameters",
     "certificate",

@@ -3,6 +3,7 @@
 import importlib
 import importlib.metadata
 import importlib.resources
+import re
 import tomllib
 from pathlib import Path
 
@@ -65,4 +66,17 @@ def test_the_package_is_marked_as_typed():
 def test_one_version():
     assert importlib.metadata.version("scikit-margins") == margins.__version__
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## {margins.__version__}" in changelog
+    titles = re.findall(r"^## (.*)$", changelog, re.M)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", title) for title in titles)
+    assert titles[0].startswith(f"{margins.__version__} (")
+    newest = changelog.split("\n## ")[1]
+    assert newest.count("\n") <= 80, "say what a user of the last version meets"
+    assert f"\ndate-released: {titles[0].split('(')[1][:-1]}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_a_change_is_a_file_of_three_lines_at_most():
+    kinds = {kind["directory"] for kind in PROJECT["tool"]["towncrier"]["type"]}
+    for path in (ROOT / "docs" / "changes").iterdir():
+        if path.name != "README.md":
+            assert re.fullmatch(r"\+[\w-]+\.(\w+)\.md", path.name)[1] in kinds
+            assert 1 <= len(path.read_text(encoding="utf-8").splitlines()) <= 3
