@@ -16,8 +16,7 @@ from scipy import sparse
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
-import margins
-from margins.model_selection import FitFailed, parameter_search, running
+from margins.model_selection import FitFailed, engine, parameter_search, running
 from margins.model_selection.cache import ABANDONED, Cache
 from margins.model_selection.keys import digest
 
@@ -209,7 +208,7 @@ def test_other_versions_find_nothing(tmp_path, calls, monkeypatch):
     base = {"estimator": RidgeClassifier()} | RIDGE
     study_of(**base, cache=tmp_path)
     before = len(calls)
-    monkeypatch.setattr(margins, "__version__", "0.0.0")
+    monkeypatch.setattr(engine, "__version__", "0.0.0")
     study_of(**base, cache=tmp_path)
     assert len(calls) == 2 * before
 
