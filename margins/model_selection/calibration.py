@@ -29,10 +29,10 @@ METHODS = ("sigmoid", "isotonic", "temperature")
 
 
 class _Scores(ClassifierMixin, BaseEstimator):
-    """A classifier whose samples are already scores."""
+    """A classifier whose samples are already scores, which it divides by `unit`."""
 
-    def __init__(self, classes: Any = None) -> None:
-        self.classes = classes
+    def __init__(self, classes: Any = None, unit: float = 1.0) -> None:
+        self.classes, self.unit = classes, unit
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -49,7 +49,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores: ndarray of float64, shape (n,) for two classes, else (n, n_classes)."""
-        return X[:, 0] if X.shape[1] == 1 else X
+        return (X[:, 0] if X.shape[1] == 1 else X) / self.unit
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
         """Return the class of the largest score: ndarray, shape (n,)."""
@@ -76,8 +76,11 @@ def calibrated(
         Its `predict_proba` takes scores instead of samples.
     """
     everything = np.arange(len(y))  # a single "fold", because nothing is fitted
+    # scikit-learn 1.9.1 calibrates scores of 1e-8 to a constant, and by a temperature scores of 1e6 to 0
+    # and 1. Division by a power of two is exact.
+    unit = np.ldexp(0.5, np.frexp(np.abs(scores).max())[1])
     calibrators = CalibratedClassifierCV(
-        _Scores(classes), method=method, cv=[(everything, everything)], ensemble=False
+        _Scores(classes, unit), method=method, cv=[(everything, everything)], ensemble=False
     )
     return calibrators.fit(scores, y, sample_weight=sample_weight)
 

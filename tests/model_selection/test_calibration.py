@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 import margins
+from margins.model_selection.calibration import calibrated
 
 METHODS = ("sigmoid", "isotonic", "temperature") if VERSION >= (1, 8) else ("sigmoid", "isotonic")
 
@@ -94,6 +95,18 @@ def test_without_calibration_there_are_no_probabilities():
     assert_array_equal(copied.predict_proba(X), again.predict_proba(X))
     with pytest.raises(ValueError, match="calibration of .* must be .*'isotonic'"):
         margins.MarginClassifierCV(calibration="platt").fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_probabilities_do_not_depend_on_the_unit_of_the_scores(method):
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(300, 1))
+    y = (generator.random(300) < 1 / (1 + np.exp(-2 * scores[:, 0]))).astype(int)
+    expected = calibrated(method, scores, y, np.array([0, 1]), None).predict_proba(scores)
+    assert np.ptp(expected[:, 1]) > 0.8
+    for unit in (2.0**-60, 2.0**-30, 2.0**20, 2.0**60):  # scikit-learn's own are 0.5, or 0 and 1
+        found = calibrated(method, scores * unit, y, np.array([0, 1]), None)
+        assert_array_equal(found.predict_proba(scores * unit), expected)
 
 
 def test_a_temperature_needs_scikit_learn_1_8(monkeypatch):
