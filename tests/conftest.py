@@ -7,6 +7,7 @@ import random
 import shlex
 import signal
 import sys
+import warnings
 
 import hypothesis
 import pytest
@@ -55,6 +56,14 @@ def repeating(config):
         return "python -m pytest --numprocesses=0"
     seed = os.environ["MARGINS_SEED"]
     return f"MARGINS_SEED={seed} python -m pytest --numprocesses=0 -m 'slow or not slow'"
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call():
+    """Turn deprecation warnings of this package into errors, even in a test that ignores them."""
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+        warnings.filterwarnings("error", category=category, module=r"margins\.")
+    return (yield)
 
 
 def pytest_report_header(config):

@@ -164,7 +164,7 @@ def test_of_classes_that_are_finished_only_the_weights_are_kept(loss):
     rng = np.random.default_rng(0)
     n_classes, n_features, m = 40, 30_000, 400
     y = np.arange(m) % n_classes
-    X = sparse.random_array((m, n_features), density=1e-3, rng=rng, format="csr")
+    X = sparse.csr_array(sparse.random(m, n_features, density=1e-3, random_state=rng))
     X += sparse.csr_array((np.ones(m), (np.arange(m), y)), shape=X.shape)
     classifier = margins.MarginClassifier(loss=loss)
     tracemalloc.start()

@@ -187,7 +187,8 @@ def _lil_short(X):
 
 def _dok(X):
     X = sparse.dok_array(X)
-    X._dict[3, 10**6] = 1.0
+    elements = getattr(X, "_dict", X)  # in SciPy 1.11 it stored its elements itself
+    dict.__setitem__(elements, (3, 10**6), 1.0)
     return X
 
 
