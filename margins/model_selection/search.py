@@ -1,5 +1,6 @@
 """The two protocols of studies: parameter search and double cross-validation."""
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
@@ -75,11 +76,10 @@ FitFailed
 def _documented(function: F) -> F:
     """Fill in the parts of the docstring that both protocols share."""
     if function.__doc__:  # none with python -OO
-        indent = "\n    "
-        text = function.__doc__
+        text = inspect.cleandoc(function.__doc__)
         for name, shared in (("searched", SEARCHED), ("common", COMMON), ("raises", RAISES)):
-            text = text.replace(f"{{{name}}}", indent.join(shared.strip().split("\n")))
-        function.__doc__ = "\n".join(line.rstrip() for line in text.split("\n"))
+            text = text.replace(f"{{{name}}}", shared.strip())
+        function.__doc__ = text
     return function
 
 

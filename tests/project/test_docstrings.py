@@ -4,6 +4,8 @@ import doctest
 import inspect
 import re
 
+import pytest
+
 import margins
 import margins.kernels
 import margins.losses
@@ -59,3 +61,12 @@ def test_examples_of_compiled_classes_print_what_they_show():
         examples = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
         assert examples.examples, name
         assert doctest.DocTestRunner().run(examples).failed == 0, name
+
+
+@pytest.mark.parametrize("name", ["parameter_search", "double_cross_validation"])
+def test_docstrings_made_of_parts_have_one_indentation_on_every_python(name):
+    """Since Python 3.13 a docstring comes without the indentation of its source."""
+    text = inspect.getdoc(getattr(margins.model_selection, name))
+    parameters = re.findall(r"^(\w+) : ", text.partition("Returns\n-------")[0], re.M)
+    assert parameters == list(inspect.signature(getattr(margins.model_selection, name)).parameters)
+    assert re.search(r"^Raises\n------\n\w", text, re.M)
