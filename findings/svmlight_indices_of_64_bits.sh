@@ -6,8 +6,8 @@
 # LogisticRegression(solver="liblinear") raise a ValueError.
 #
 # Seen with Python 3.11 and 3.13:
-#   scikit-learn 1.8.0  int32  LinearSVC fits, SVC fits, SGDClassifier fits, LogisticRegression fits
-#   scikit-learn 1.9.1  int64  LinearSVC refuses, SVC refuses, SGDClassifier refuses, LogisticRegression refuses
+#   scikit-learn 1.8.0  int32  ['fits', 'fits', 'fits', 'fits']
+#   scikit-learn 1.9.1  int64  ['refuses', 'refuses', 'refuses', 'refuses']
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
