@@ -46,9 +46,9 @@ def sums_of_bounds(
         True: the intercept is free.
     unit : float
         Bound on the rounding error of sums of the margin, 1, b and D_k alpha_k, relative to these.
-    result : ndarray of float64, shape (n, 7)
+    result : ndarray of float64, shape (n, 8)
         G; b; sum_k v_k (1 - D_k alpha_k - s_k), and a bound on its rounding error; sum_k D_k v_k^2; the
-        largest steps along v and -v.
+        largest steps along v and -v; the multiple of w and b at which G is the difference.
     """
     cdef Py_ssize_t row
     cdef double bias
@@ -126,7 +126,7 @@ cdef void _sums(
     double* result,
 ) noexcept nogil:
     cdef double gap = 0, rests = 0, rounded = 0, curvature = 0, ahead = INFINITY, behind = INFINITY
-    cdef double a, u, v, margin, error, excess, room
+    cdef double a, u, v, margin, error, excess, room, multiple = 1
     cdef Py_ssize_t k
     for k in range(alpha.shape[0]):
         a, u, v = alpha[k], upper[k], direction[k]
@@ -147,10 +147,10 @@ cdef void _sums(
             behind = min(behind, a if v > 0 else room)
     if not is_smooth:
         gap = _gap_of_hinge(
-            alpha, margins, rounding, lengths, groups, left_out, signs, upper, bias, unit
+            alpha, margins, rounding, lengths, groups, left_out, signs, upper, bias, unit, &multiple
         )
     result[0], result[1], result[2], result[3] = gap, bias, rests, rounded
-    result[4], result[5], result[6] = curvature, ahead, behind
+    result[4], result[5], result[6], result[7] = curvature, ahead, behind, multiple
 
 
 cdef double _gap_of_hinge(
@@ -164,6 +164,7 @@ cdef double _gap_of_hinge(
     const double[::1] upper,
     double bias,
     double unit,
+    double* best,
 ) noexcept nogil:
     """Return the difference G of the objectives, with the primal one at w and b or at a multiple t of both:
 
@@ -171,7 +172,7 @@ cdef double _gap_of_hinge(
 
     A margin that is 1 up to a rounding error adds u_k times this error, which may be far more than
     alpha_k times. At the smallest multiple at which no sample below its upper bound has a margin less than
-    1, the margin adds only alpha_k times the error.
+    1, the margin adds only alpha_k times the error. `best` is set to the multiple whose G is returned.
     """
     cdef double gap = 0, multiplied = 0, sqnorm = 0, least = 1, multiple, a, room, margin, error
     cdef double error_of_sum = unit * (1 + fabs(bias))
@@ -191,4 +192,6 @@ cdef double _gap_of_hinge(
         multiplied += room * max(1 - multiple * (margin - error), 0.0)
         multiplied += a * max(multiple * (margin + error) - 1, 0.0)
     # The square is not halved, because w may be rounded.
-    return min(gap, multiplied + (multiple - 1) ** 2 * max(sqnorm, 0.0))
+    multiplied += (multiple - 1) ** 2 * max(sqnorm, 0.0)
+    best[0] = multiple if multiplied < gap else 1
+    return min(gap, multiplied)

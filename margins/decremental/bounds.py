@@ -72,6 +72,8 @@ class Sums(NamedTuple):
         sum_k D_k v_k^2.
     ahead, behind : shape (n,)
         The largest mu for v and for -v.
+    multiple : shape (n,)
+        The multiple of w and b at which `gap` is the difference of the objectives.
     """
 
     margins: np.ndarray
@@ -83,6 +85,7 @@ class Sums(NamedTuple):
     curvature: np.ndarray
     ahead: np.ndarray
     behind: np.ndarray
+    multiple: np.ndarray
 
 
 def sums_of(problem, alpha, directions, groups, numbers):
@@ -110,7 +113,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
     has_weights = isinstance(problem.inner, Features)
     drift = terms if has_weights else np.zeros(len(alpha))
     roundings = unit_of(len(problem)) * sizes if has_weights else terms
-    sums = np.empty((len(alpha), 7))
+    sums = np.empty((len(alpha), 8))
     sums_of_bounds(
         alpha,
         directions,
@@ -127,7 +130,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
         N_ROUNDED * UNIT,
         sums,
     )
-    gap, bias, rests, rounded, curvature, ahead, behind = sums.T
+    gap, bias, rests, rounded, curvature, ahead, behind, multiple = sums.T
     gap = gap + drift * drift
     if problem.is_free:
         margins = margins + np.multiply.outer(bias, problem.signs)
@@ -146,6 +149,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
         curvature,
         ahead,
         behind,
+        multiple,
     )
 
 
@@ -236,6 +240,8 @@ class WithAll(NamedTuple):
         The largest mu for v and for -v.
     gap : float
         G, the difference of the objectives.
+    multiple : float
+        The multiple of w and b at which G is this difference.
     """
 
     margin: np.ndarray
@@ -245,6 +251,7 @@ class WithAll(NamedTuple):
     ahead: np.ndarray
     behind: np.ndarray
     gap: float
+    multiple: float
 
     @property
     def bounds(self):
@@ -287,6 +294,7 @@ def with_all(problem, alpha, direction):
             ahead=share * np.where(is_ahead, sums.ahead, sums.behind),
             behind=share * np.where(is_ahead, sums.behind, sums.ahead),
             gap=float(sums.gap[0]),
+            multiple=float(sums.multiple[0]),
         )
 
 

@@ -73,23 +73,28 @@ class LeftOut:
     def _bound_without_work(self, numbers, whole):
         """Bound the margins of support vectors that are left out alone, from the model with all samples.
 
-        Let d be the direction of `with_all` with sample i removed. The dual variables alpha + alpha_i d
-        are feasible without the sample, and the difference of the objectives is gap + alpha_i^2 c / 2 -
-        alpha_i (p - margin). If the intercept is penalised, p is the margin, and the optimal w without
-        the sample lies within sqrt(gap + alpha_i^2 c / 4) of the mean of the two weight vectors, before
-        and after this change.
+        Let d be the direction of `with_all` with sample i removed, and t the multiple of w and b for
+        which the gap holds. The dual variables alpha + alpha_i d are feasible without the sample. The
+        difference of the objectives is then gap + alpha_i^2 c / 2 - alpha_i (p - t margin). If the
+        intercept is penalised, p is the margin, and the optimal w without the sample lies within
+        sqrt(gap + alpha_i^2 c / 4 + alpha_i (t - 1) margin / 2) of the mean of t w and of the weight
+        vector after the change.
         """
         problem, alpha = self.solution.problem, self.solution.alpha[numbers]
-        c, error = whole.curvature[numbers], whole.error[numbers]
-        self.upper[numbers] = whole.margin[numbers] + whole.gap / alpha + error
+        t, c = whole.multiple, whole.curvature[numbers]
+        error = max(t, 1.0) * whole.error[numbers]
+        margin, centre = t * whole.margin[numbers], whole.centre[numbers]
+        self.upper[numbers] = margin + whole.gap / alpha + error
         gap = whole.gap + 2 * alpha * error  # because alpha_i times a margin is rounded
         if problem.is_free:
             longest = np.maximum(whole.ahead[numbers] - alpha, 0.0)
-            falls = np.maximum(whole.margin[numbers] - whole.centre[numbers], 0.0)
+            falls = np.maximum(margin - centre, 0.0)
             reach = 0.5 * alpha * c + radius(gap + alpha * (0.5 * alpha * c + falls), c, longest)
         else:
-            reach = np.sqrt(c * (gap + 0.25 * alpha * alpha * c))
-        self.lower[numbers] = whole.centre[numbers] - 0.5 * alpha * c - reach - error
+            grows = 0.5 * (margin - centre)  # p is the margin at t = 1
+            centre = centre + grows
+            reach = np.sqrt(c * np.maximum(gap + alpha * (0.25 * alpha * c + grows), 0.0))
+        self.lower[numbers] = centre - 0.5 * alpha * c - reach - error
 
     def estimate(self):
         """Estimate the margins of support vectors that are left out alone and have no exact bounds.

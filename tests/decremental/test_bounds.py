@@ -1,5 +1,6 @@
 """Bounds of margins hold: whatever feasible dual variables and directions they come from."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -163,3 +164,35 @@ def test_bounds_of_scores_that_are_small_differences_of_large_numbers_hold(C, of
             true = w / (1 + 2 * Fraction(C) * deviations) * (Fraction(x[number]) - mean)
             assert result.bounds[0, number] <= true <= result.bounds[1, number]
             assert not result.is_proven[number] or result.predictions[number] == int(true > 0)
+
+
+def test_a_gap_at_a_multiple_of_the_model_bounds_margins_by_that_multiple():
+    """Hinge loss, C |x|^2 of 1e10: the rational solution without sample 5 has the score -1/2."""
+    X = 4096.0 * np.arange(11)[:, None] * np.ones((1, 2))
+    y = [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1]
+    result = margins.leave_one_out(margins.MarginClassifier(C=10, loss="hinge"), X, y)
+    low, high = result.bounds[:, 5]
+    assert low <= -0.5 <= high
+
+
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_bounds_are_in_order_and_hold_for_large_penalties(penalize_intercept):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(-4, 5, (12, 2)) * 2.0 ** rng.integers(8, 20)
+        y = (X[:, 0] + X[:, 0].std() * rng.normal(size=12) > 0).astype(int)
+        if len(set(y)) < 2 or min(np.bincount(y)) < 3:
+            continue
+        params = {"C": 10, "loss": "hinge", "penalize_intercept": penalize_intercept}
+        result = margins.leave_one_out(margins.MarginClassifier(**params), X, y)
+        low, high = result.bounds
+        assert (low <= high).all(), seed
+        for k in range(12):
+            kept = np.arange(12) != k
+            refit = margins.MarginClassifier(**params, eps=1e-9, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                score = refit.fit(X[kept], y[kept]).decision_function(X[[k]])[0]
+            tolerance = 1e-4 * (1 + abs(score))
+            if refit.converged_ and penalize_intercept:  # a free intercept may be an interval
+                assert low[k] - tolerance <= score <= high[k] + tolerance, (seed, k)
