@@ -365,9 +365,7 @@ def main(arguments=None):
         _forget_output()
         name = error.filename or "standard output"
         return _failed(f"{name}: cannot be written: {error.strerror or error}", UNREADABLE)
-    except MissingPackage as error:
-        return _failed(error, WRONG_USAGE)
-    except (TypeError, ValueError) as error:  # the data or the parameters are not allowed
+    except (MissingPackage, TypeError, ValueError) as error:  # data or parameters are not allowed
         return _failed(error, WRONG_USAGE)
     except Exception as error:  # from plug-ins, or a lack of memory
         return _failed(f"{type(error).__name__}: {error}", FAILED)
