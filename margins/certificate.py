@@ -19,6 +19,12 @@ Source: Panagiotakopoulos & Tsampouka (2010), (13), (20), (24); (2011), (4) and 
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+# Primal and dual values have at most this relative error; see `margins.solvers.certification`.
+ACCURACY = 1e-9
+# No relative gap below this can be computed.
+SMALLEST = 1e-16
 
 
 @dataclass(frozen=True)
@@ -50,16 +56,22 @@ class Certificate:
         Relative duality gap, ``primal / dual - 1``.
     n_updates : int
         Updates of the run, counted with multiplicities.
+    improvement : float in [0, 1]
+        The proven share of the possible improvement over the best constant classifier, w = 0 with the
+        best intercept: ``(P0 - primal) / (P0 - dual)`` with its objective P0. It is 0 if nothing is
+        proven, and 1 if a constant classifier is optimal. If C |x|^2 is small, every classifier has a
+        small `gap`, and this tells whether the model is any good. With C = inf it is 1 if the classes
+        are separated.
 
     Examples
     --------
-    >>> certificate = Certificate.from_bounds(primal=2.0, dual=1.9, n_updates=7)
+    >>> certificate = Certificate.from_bounds(primal=2.0, dual=1.9, n_updates=7, improvement=0.8)
     >>> certificate.margin, round(certificate.fraction, 3), round(certificate.gap, 3)
     (0.5, 0.975, 0.053)
     >>> certificate.rescaled_primal
     2.0
     >>> print(certificate)
-    objective 2, at most 5.3 % above the optimum
+    objective 2, at most 5.3 % above the optimum; at least 80 % of the possible improvement
     """
 
     margin: float
@@ -69,12 +81,18 @@ class Certificate:
     dual: float
     gap: float
     n_updates: int
+    improvement: float = 0.0
 
     def __str__(self):
         """Return the proven facts in one line."""
         if self.primal < math.inf:
-            proven = f", at most {100 * self.gap:.2g} % above the optimum" if self.dual > 0 else ""
-            return f"objective {self.primal:.5g}{proven or '; no bound of the optimum is proven'}"
+            if not self.dual > 0:
+                return f"objective {self.primal:.5g}; no bound of the optimum is proven"
+            line = f"objective {self.primal:.5g}, at most {100 * self.gap:.2g} % above the optimum"
+            if 1 - self.improvement <= self.gap:  # the stronger statement
+                return line
+            share = math.floor(100 * self.improvement)
+            return f"{line}; at least {share} % of the possible improvement"
         if self.margin > 0:
             return f"margin {self.margin:.5g}, at most {self.upper_bound:.5g} is possible"
         return f"the classes are not separated; a margin of at most {self.upper_bound:.5g} is possible"
@@ -86,10 +104,10 @@ class Certificate:
 
     def without_bound(self):
         """Return the certificate of the same model without a dual value."""
-        return self.from_bounds(self.primal, 0.0, self.n_updates, self.margin)
+        return self.from_bounds(self.primal, 0.0, self.n_updates, self.margin, 0.0)
 
     @classmethod
-    def from_bounds(cls, primal, dual, n_updates, margin=None):
+    def from_bounds(cls, primal, dual, n_updates, margin=None, improvement=0.0):
         """Return the certificate of a primal and a dual objective.
 
         Parameters
@@ -98,6 +116,7 @@ class Certificate:
         n_updates : int
         margin : float, optional
             Directional margin achieved; None: 1 / sqrt(2 primal), for weights at their best multiple.
+        improvement : float, optional
 
         Returns
         -------
@@ -117,4 +136,56 @@ class Certificate:
             dual=dual,
             gap=primal / dual - 1 if dual > 0 else math.inf,
             n_updates=n_updates,
+            improvement=improvement,
         )
+
+
+class Standing(NamedTuple):
+    """What is known of a model besides its objective P and the bound D, to prove its improvement.
+
+    Its share of the possible improvement over the best constant classifier, with objective P0, is
+
+        (P0 - P) / (P0 - D) = 1 - (P - D) / (P0 - D),
+
+    where P0 - D is at least |w*|^2 / 2 for the optimum w*: minimised over the intercept, the objective
+    minus |w|^2 / 2 is convex in the weights of the features. And |w*| >= |w| - sqrt(2 (P - D)).
+
+    **Source**: Moré & Wild (2009), Benchmarking derivative-free optimization algorithms, (2.2), with a
+    proven lower bound instead of the best known value.
+
+    Attributes
+    ----------
+    constant : float
+        Objective of the best constant classifier.
+    length : float
+        |w| over the features.
+    accurate_gap : float
+        Accurate upper bound of P - D with the dual variables of the model; inf: not computed.
+    """
+
+    constant: float
+    length: float
+    accurate_gap: float = math.inf
+
+    def _differences(self, primal, dual):
+        """Return an upper bound of P - D and a lower bound of P0 - D, the possible improvement."""
+        rounding = ACCURACY * self.constant
+        gap = min(max(primal - dual, 0.0) + rounding, self.accurate_gap)
+        least = self.length - math.sqrt(2 * gap)
+        possible = self.constant - dual - rounding
+        return gap, max(possible, 0.5 * least * least) if least > 0 else possible
+
+    def required_gap(self, share, primal, dual):
+        """Estimate the relative duality gap that proves a share of the possible improvement (float)."""
+        _, possible = self._differences(primal, dual)
+        possible = max(possible, self.constant - dual, SMALLEST * dual)
+        return (1 - share) * possible / dual
+
+    def improvement(self, primal, dual):
+        """Return the proven share of the possible improvement, at least 0 (float)."""
+        if math.isinf(self.constant):
+            return float(primal < math.inf)
+        gap, possible = self._differences(primal, dual)
+        if gap == 0:
+            return 1.0
+        return 1 - gap / possible if possible > gap else 0.0

@@ -145,6 +145,7 @@ def report_of(name, parameters, classifier, shape, seconds):
                 "class": label,
                 "gap": certificate.gap,
                 "fraction": certificate.fraction,
+                "improvement": certificate.improvement,
                 "primal": certificate.primal,
                 "dual": certificate.dual,
                 "margin": certificate.margin,

@@ -174,6 +174,22 @@ def sum_of_each(value, m):
     )
 
 
+def sums_of_classes(value, signs):
+    """Return the sums over the positive and over the negative samples (float, float).
+
+    Parameters
+    ----------
+    value : float or ndarray of float64, shape (m,)
+        A common value, or one for each sample.
+    signs : ndarray, shape (m,)
+    """
+    is_positive, m = signs > 0, len(signs)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return float(value[is_positive].sum()), float(value[~is_positive].sum())
+    n_positive = int(np.count_nonzero(is_positive))
+    return float(value) * n_positive, float(value) * (m - n_positive)
+
+
 def of_each(value, m):
     """Return a common value, or one value for each sample, as an array (float64, shape (m,)).
 

@@ -141,7 +141,11 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
-        specification = specification._replace(eps=self.eps, keep_dual=True)
+        # Where C |x|^2 is small, `eps` alone would prove nothing: docs/certificates.md.
+        improvement = 1 - math.sqrt(self.eps)
+        specification = specification._replace(
+            eps=self.eps, required_improvement=improvement, keep_dual=True
+        )
         if self.penalize_intercept or not self.fit_intercept:
             return specification
         sq_intercept_scaling = 0.0

@@ -16,6 +16,8 @@ from margins.solvers.certification import rounding_of_sqnorm
 
 # C |x|^2 is below this if features have values up to 1 and C is at most 1000.
 MAX_USUAL_RATIO = 1e6
+# C |x|^2 is below this only in units far smaller than the data.
+MIN_USUAL_RATIO = 1e-8
 
 
 def short_name(estimator):
@@ -127,6 +129,12 @@ def run_not_converged(estimator, run, problem=""):
         )
         return Unproven(certificate.gap, text)
     text += estimator.describe(run)
+    required = run.specification.required_improvement
+    if certificate.improvement < required and run.loss.is_finite:
+        text += (
+            f" {100 * certificate.improvement:.2g} % of the possible improvement over a constant "
+            f"classifier is proven; {100 * required:.2g} % is required."
+        )
     if math.isinf(certificate.primal) and not run.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)
     return Unproven(certificate.gap, text + _what_helps(estimator, run))
@@ -137,6 +145,11 @@ def _what_helps(estimator, run):
     if not estimator._is_linear:
         return _what_helps_kernels(estimator) if _is_within_rounding(run) else ""
     ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
+    if ratio < MIN_USUAL_RATIO:
+        return (
+            f" C times the largest squared norm of a sample is {ratio:.3g}, so that rounding hides what "
+            "a model can win: multiply the features by a common factor, or raise C."
+        )
     if not MAX_USUAL_RATIO < ratio < math.inf:
         return ""
     return (

@@ -208,6 +208,42 @@ class Loss(ABC):
         )
         return float(best.x)
 
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """Return the objective of the best constant classifier, w = 0 with the best intercept.
+
+        Parameters
+        ----------
+        signs : ndarray, shape (m,)
+            The labels.
+        sq_intercept_scaling : float
+            Square of the constant feature of the intercept; 0: no intercept; inf: a free one.
+
+        Returns
+        -------
+        float
+        """
+        if not sq_intercept_scaling > 0:
+            return self.value(np.zeros(len(signs)))
+
+        from scipy.optimize import minimize_scalar
+
+        def objective(b):
+            return 0.5 * b * b / sq_intercept_scaling + self.value(b * signs)
+
+        return float(minimize_scalar(objective, bounds=(-1.0, 1.0), method="bounded").fun)
+
+    def gap_of_samples(self, slacks, dual):
+        """Return the sum of h_k - alpha_k s_k + D_k alpha_k^2 / 2 >= 0, which is 0 at the optimum.
+
+        Parameters
+        ----------
+        slacks : ndarray of float64, shape (m,)
+            s_k = 1 - w.y_k.
+        dual : ndarray of float64, shape (m,)
+            Feasible dual variables alpha_k.
+        """
+        return self.value_of_slacks(slacks) - float(dual @ (slacks - 0.5 * self.diag * dual))
+
     def max_sensitivity(self, n_samples, error, primal):
         """Return an upper bound of `sensitivity` if w.y_k change by at most `error`; inf: unknown."""
         return math.inf

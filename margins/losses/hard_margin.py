@@ -49,6 +49,10 @@ class HardMargin(MaximumMarginLoss):
         """See `Loss.best_intercept`; both classes then have equal smallest margins."""
         return -0.5 * float(scores[signs > 0].min() + scores[signs < 0].max())
 
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`; no constant classifier separates the classes."""
+        return math.inf
+
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`; the smallest w.y_k is 1."""
         return 8 * error

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_data import of_each, sum_of_each
+from margins.data.binary_data import of_each, sum_of_each, sums_of_classes
 from margins.losses._scaling import hinge_minimum
 from margins.losses.base import Bounds, Loss
 
@@ -67,6 +67,18 @@ class Hinge(Loss):
         low = points[order[k]]
         is_flat = abs(total[k] - share) <= FLAT * share and k + 1 < len(points)
         return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
+
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`."""
+        positive, negative = sums_of_classes(self.C, signs)
+        total, excess = positive + negative, abs(positive - negative)
+        if sq_intercept_scaling * excess <= 1:  # the size of the best intercept
+            return total - 0.5 * sq_intercept_scaling * excess * excess
+        return total - excess + 0.5 / sq_intercept_scaling
+
+    def gap_of_samples(self, slacks, dual):
+        """See `Loss.gap_of_samples`."""
+        return float(np.sum(np.abs(slacks) * np.where(slacks > 0, self.C - dual, dual)))
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`."""

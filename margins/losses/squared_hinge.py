@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.binary_data import of_each, sum_of_each
+from margins.data.binary_data import of_each, sum_of_each, sums_of_classes
 from margins.losses._scaling import squared_hinge_minimum, squared_hinge_sums
 from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
 
@@ -64,6 +64,24 @@ class SquaredHinge(MaximumMarginLoss):
         # Half of the slope at t[k] is t[k] weight - moment, which ascends.
         k = int(np.searchsorted(t * weight[:-1] - moment[:-1], 0.0))
         return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
+
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`."""
+        positive, negative = sums_of_classes(self.C, signs)
+        if sq_intercept_scaling == 0:
+            return positive + negative
+        if math.isinf(sq_intercept_scaling):
+            return 4 * positive * (negative / (positive + negative))
+        curvature = positive + negative + 0.5 / sq_intercept_scaling
+        return positive + negative - (positive - negative) * ((positive - negative) / curvature)
+
+    def gap_of_samples(self, slacks, dual):
+        """See `Loss.gap_of_samples`."""
+        violations = slacks - self.diag * dual
+        losses = np.where(
+            slacks > 0, self.C * violations * violations, -dual * (slacks + violations) / 2
+        )
+        return float(np.sum(losses))
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`; it uses Cauchy-Schwarz, and sum C s^2 <= `primal`."""

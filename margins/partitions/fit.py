@@ -45,7 +45,13 @@ class Scanned(NamedTuple):
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
     subsamples: list | None
-    in_folds: np.ndarray | None = None  # int, shape (n_folds, n_classes): samples of positive weight
+    in_folds: np.ndarray | None = None  # float64, shape (n_folds, n_classes): sums of sample weights
+
+    def totals_of(self, fold):
+        """Return the sums of sample weights of each class outside a fold; None: of all samples."""
+        if fold is None:
+            return self.totals
+        return np.delete(self.in_folds, fold, axis=0).sum(axis=0)
 
 
 class Summary(NamedTuple):
@@ -61,6 +67,8 @@ class Summary(NamedTuple):
     # samples
     loss: Any
     mean_loss: Any
+    # constant: the objective of the best constant classifier
+    constant: float
 
     @property
     def ordinary_sqnorms(self):
@@ -109,10 +117,10 @@ class PartitionedFit:
                 None: classes_without(name, self._by_class * scanned.totals, scanned.classes)
             }
             if scanned.in_folds is not None:
-                training_counts = self._by_class * (scanned.in_folds.sum(axis=0) - scanned.in_folds)
-                for fold, class_counts in enumerate(training_counts):
+                for fold in range(len(scanned.in_folds)):
                     fold_name = f"{name}, without the samples of fold {fold} of cv,"
-                    self._absent[fold] = classes_without(fold_name, class_counts, scanned.classes)
+                    totals = self._by_class * scanned.totals_of(fold)
+                    self._absent[fold] = classes_without(fold_name, totals, scanned.classes)
             self._subsample = None
             if scanned.subsamples is not None:
                 self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
@@ -219,13 +227,19 @@ class PartitionedFit:
         largest = problem.C * float((self._by_class * scanned.heaviest).max())
         mean = problem.C * float(self._by_class @ scanned.totals) / scanned.n_samples
         losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
+        weights = problem.C * self._by_class * scanned.totals_of(problem.fold)
+        of_classes = np.array([weights[problem.positive], np.delete(weights, problem.positive).sum()])
+        free, scaling = specification.has_free_intercept, specification.sq_intercept_scaling
         summary = Summary(
             scanned.n_samples,
             scanned.n_features,
-            specification.sq_intercept_scaling,
-            specification.has_free_intercept,
-            scanned.max_sqnorm + specification.sq_intercept_scaling,
+            scaling,
+            free,
+            scanned.max_sqnorm + scaling,
             *losses,
+            loss_of(setting.loss, of_classes).constant_objective(
+                np.array([1, -1]), math.inf if free else scaling
+            ),
         )
         start = start_at_zero(setting.n_weights, losses[0])
         if self._subsample is not None and setting.is_stored:
@@ -316,7 +330,7 @@ def merged(counts, name):
     totals, lightest = np.zeros(len(classes)), np.full(len(classes), np.inf)
     heaviest, in_folds = np.zeros(len(classes)), None
     if first.in_folds is not None:
-        in_folds = np.zeros((len(first.in_folds), len(classes)), int)
+        in_folds = np.zeros((len(first.in_folds), len(classes)))
     for count in counts:
         codes = codes_of(classes, count.classes)
         if in_folds is not None:

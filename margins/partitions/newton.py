@@ -22,7 +22,7 @@ import time
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from margins.certificate import Certificate
+from margins.certificate import ACCURACY, Certificate, Standing
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
@@ -30,6 +30,8 @@ from margins.partitions.start import start_at_zero
 from margins.solvers.base import Ending, HasEnding, PhaseRecord
 from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
+from margins.solvers.improvement import is_nothing
+from margins.solvers.state import SMALL
 from margins.tuning import TUNING
 
 
@@ -83,9 +85,10 @@ class NewtonRun(HasEnding):
         if summary.has_free_intercept:
             self._ridge[-1] = 0
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
+        self._standing = Standing(summary.constant, 0.0)
         self._point = self._sums = None  # the last point evaluated, and its sums
         self._base_sums = self._hessian = None  # sums and Hessian at the base of the next evaluation
-        self._version, self._n_worse, self._gap = 0, 0, math.inf
+        self._version, self._n_worse, self._gap, self._improvement = 0, 0, math.inf, 0.0
         self._shortest = math.inf  # smallest squared norm of a gradient with this smoothing
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = None
@@ -261,15 +264,22 @@ class NewtonRun(HasEnding):
     def _certify(self, w, evaluation):
         """Record what a pass has proven."""
         with np.errstate(over="ignore", invalid="ignore"):
-            primal = 0.5 * float(w @ (self._ridge * w)) + evaluation.loss
+            sqnorm = float(w @ (self._ridge * w))
+            primal = 0.5 * sqnorm + evaluation.loss
             for sums in evaluation.sums:
                 self._dual = max(self._dual, self._dual_value(sums))
-        if primal < self._primal:
-            self._primal, self._w = primal, w
-        self.certificate = Certificate.from_bounds(self._primal, self._dual, self._n_updates)
-        gap = self.certificate.gap
-        self._n_worse = 0 if gap < self._gap else self._n_worse + 1
-        self._gap = min(gap, self._gap)
+            accurate_gap = math.inf
+            if self.data.constant - self._dual < SMALL * self.data.constant:
+                accurate_gap = min(self._accurate_gap(w, primal, sums) for sums in evaluation.sums)
+        standing = Standing(self.data.constant, self._length_of_features(w), accurate_gap)
+        is_same = primal <= (1 + ACCURACY) * self._primal  # except for rounding
+        if primal < self._primal or (is_same and accurate_gap < self._standing.accurate_gap):
+            self._primal, self._w, self._standing = primal, w, standing
+        self.certificate = self._certificate()
+        gap, improvement = self.certificate.gap, self.certificate.improvement
+        is_better = gap < self._gap or improvement > self._improvement
+        self._n_worse = 0 if is_better else self._n_worse + 1
+        self._gap, self._improvement = min(gap, self._gap), max(improvement, self._improvement)
         n_positive = evaluation.n_positive
         epoch = Epoch(self.n_epochs, self._n_updates, n_positive, self.certificate, "newton")
         self.history.append(epoch)
@@ -278,6 +288,41 @@ class NewtonRun(HasEnding):
                 f"pass {self.n_epochs + 1} (newton), problem {self.problem}: {n_positive} samples "
                 f"with a loss, proven fraction {self.certificate.fraction:.6g}, gap {gap:.3g}"
             )
+
+    def _certificate(self):
+        """Return the certificate of the best weight vector so far."""
+        improvement = self._standing.improvement(self._primal, self._dual)
+        return Certificate.from_bounds(
+            self._primal, self._dual, self._n_updates, improvement=improvement
+        )
+
+    def _length_of_features(self, w):
+        """Return |w| over the features."""
+        features = w[: self.data.n_features]
+        return math.sqrt(float(features @ features))
+
+    def _accurate_gap(self, w, primal, sums):
+        """Return an accurate upper bound of P - D, if the dual variables are feasible as they are.
+
+        If the intercept is free, scaling one class balances them. For a smooth loss this adds a term of
+        second order, because every dual variable fits its slack.
+        """
+        gradient = self._ridge * w - self._ridge * sums.combination
+        length, longest = math.sqrt(float(gradient @ gradient)), math.sqrt(self.data.max_sqnorm)
+        length += unit_of(self.data.n_samples) * sums.dual_sum * longest
+        own_length = self._length_of_features(sums.combination)
+        if is_nothing(self.data.constant, self._dual, own_length, sums.dual_sum * longest):
+            return 0.0
+        if not self.data.has_free_intercept:
+            return 0.5 * length * length + sums.residual
+        rho = math.sqrt(self.data.sq_intercept_scaling)
+        excess = abs(float(sums.combination[-1])) / rho
+        length += excess * longest
+        if not self.loss.is_smooth:
+            slack = 1 + rho * abs(float(w[-1])) + longest * self._length_of_features(w)
+            return 0.5 * length * length + sums.residual + excess * slack
+        share = 2 * excess / sums.dual_sum if sums.dual_sum > 0 else math.inf
+        return 0.5 * length * length + share * share * primal
 
     def _dual_value(self, sums):
         """Return the dual value of the best feasible multiple of the dual variables; -inf without any.
@@ -306,7 +351,8 @@ class NewtonRun(HasEnding):
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
             ((loss,),) = yield (Accurate(self.problem, self._w),)
             primal = 0.5 * float(self._w @ (self._ridge * self._w)) + loss
-            self.certificate = Certificate.from_bounds(primal, self._dual, self._n_updates)
+            self._primal = primal
+            self.certificate = self._certificate()
 
     # ---------------------------------------------------------------------------------------- limits
 
@@ -329,7 +375,7 @@ class NewtonRun(HasEnding):
         return "Newton steps no longer reduce the objective"
 
     def _is_proven(self):
-        return self.loss.is_proven(self.certificate, self.specification.eps)
+        return self.specification.is_proven(self.loss, self.certificate)
 
     def _is_out_of_time(self):
         return time.perf_counter() >= self._end_of_time

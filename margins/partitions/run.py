@@ -13,6 +13,7 @@ certificate read the partitions once more, unless the active set alone rules out
 import numpy as np
 
 from margins._activeset import ActiveSets
+from margins.certificate import Certificate
 from margins.data.permutations import generator_of, mix
 from margins.linalg.time_limits import check_time
 from margins.rules import Average, LongestSurvivor, SuffixAverage
@@ -142,7 +143,8 @@ class StreamedRun(Run):
             products,
         )
         self._best_dual = max(self._best_dual, bounds.dual)  # dual variables alone prove it
-        return self.loss.is_proven(self._certificate_of(bounds), self.eps)
+        certificate = Certificate.from_bounds(bounds.primal, self._best_dual, 0, bounds.margin)
+        return self.loss.is_proven(certificate, self.eps)
 
     def begin_phase(self, phase):
         """See `margins.solvers.driver.Run.begin_phase`."""

@@ -48,7 +48,7 @@ class Counts(NamedTuple):
     median_sqnorm: float
     feature_names: np.ndarray | None  # str or None
     subsample: Subsample | None
-    in_folds: np.ndarray | None = None  # int, shape (n_folds, n_classes): samples of positive weight
+    in_folds: np.ndarray | None = None  # float64, shape (n_folds, n_classes): sums of sample weights
 
 
 class FoldsOfRows(NamedTuple):
@@ -216,10 +216,10 @@ def count(X, y, weight, name, index, sizes):
 
 
 def _in_folds(labels, sample_weight, folds, n_folds):
-    """Count samples of positive weight: an ndarray of int, shape (n_folds, n_classes)."""
-    counts = np.zeros((n_folds, len(labels.classes)), int)
-    np.add.at(counts, (folds[sample_weight > 0], labels.codes[sample_weight > 0]), 1)
-    return counts
+    """Return the sums of sample weights, an ndarray of float64 of shape (n_folds, n_classes)."""
+    totals = np.zeros((n_folds, len(labels.classes)))
+    np.add.at(totals, (folds, labels.codes), sample_weight)
+    return totals
 
 
 def _subsample(X, labels, sample_weight, folds, index, sizes):

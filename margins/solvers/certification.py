@@ -157,6 +157,14 @@ def _rounding_of_sum(dual, dual_sum, data):
     return min(largest, unit_of(np.count_nonzero(dual)) * float(dual @ np.sqrt(data.ordinary_sqnorms)))
 
 
+def features_sqnorm(hypothesis, data):
+    """Return |w|^2 over the features, without a penalised intercept (float)."""
+    sqnorm = hypothesis.ordinary_sqnorm(data)
+    if not data.has_free_intercept:
+        sqnorm -= data.sq_intercept_scaling * hypothesis.label_sum**2
+    return max(sqnorm, 0.0)
+
+
 class ReturnedPoint(NamedTuple):
     """The objective of rounded coefficients."""
 
@@ -364,6 +372,15 @@ def _point(loss, model, scale):
     high, low, sqnorm = model.scores(scale)
     primal, margin, multiple = loss.objective(_slacks(model.data, high, low), sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)
+
+
+def accurate_slacks(data, hypothesis, theta, scale):
+    """Return 1 - w.y_k of rounded coefficients, computed in twice the working precision.
+
+    Parameters are the same as for `returned_point`.
+    """
+    high, low, _ = _Model(data, hypothesis, theta).scores(scale)
+    return _slacks(data, high, low)
 
 
 def _slacks(data, high, low):

@@ -76,15 +76,12 @@ class ConjugateSolver(Solver):
             )
         return None
 
-    def start(self, run):
-        """See `Solver.start`."""
-        self._required_gap = run.required_gap
-
     def epoch(self, run):
         """See `Solver.epoch`."""
         if self._sets is None:
             self._sets = ActiveSets((), len(run.data))
         sets, tuning = self._sets, self._tuning
+        self._required_gap = run.required_gap
         if self._n_unproven == 0:
             self._compare_with_proof(run)
         if self._steps is None or self._steps.a is not run.weights:

@@ -7,10 +7,10 @@ epochs.
 """
 
 import copy
+import dataclasses
 import time
 from collections.abc import Iterable
 
-from margins.certificate import Certificate
 from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
@@ -21,7 +21,7 @@ from margins.solvers.state import RunState
 # The attributes that a run takes back with a kept model; `solver` tells whether its sums are fresh.
 MODEL = (
     *("data", "features", "weights", "theta", "_primal", "solver", "products", "certificate"),
-    *("primal_scale", "dual_scale", "_is_certified"),
+    *("primal_scale", "dual_scale", "_is_certified", "_standing"),
 )
 
 
@@ -111,7 +111,8 @@ class Run(RunState):
         """Return True if the dual values since then prove the model that was kept."""
         if self._kept is None or not self._is_certified:
             return False
-        return self.loss.is_proven(self._certificate_of(self._kept.certificate), self.eps)
+        certificate = self._certificate_of(self._kept.certificate, self._kept._standing)
+        return self.specification.is_proven(self.loss, certificate)
 
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""
@@ -121,8 +122,8 @@ class Run(RunState):
             self.certify()
         self._is_as_returned = False
         self.certify_as_returned()
-        self.certificate = Certificate.from_bounds(
-            self.certificate.primal, self._best_dual, n_updates, self.certificate.margin
+        self.certificate = dataclasses.replace(
+            self._certificate_of(self.certificate), n_updates=n_updates
         )
 
     def begin_epoch(self):

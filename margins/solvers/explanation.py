@@ -22,6 +22,8 @@ class Explanation:
     eps : float
     required_gap : float
         Relative duality gap that proves `eps`.
+    required_improvement : float
+        Share of the possible improvement over the best constant classifier that is proven, too.
     plan : Plan
     candidates : tuple of Candidate
         All solvers, with predicted costs or the reasons why they are not applicable.
@@ -43,6 +45,7 @@ class Explanation:
     rows: str
     eps: float
     required_gap: float
+    required_improvement: float
     plan: Plan
     candidates: tuple[Candidate, ...]
 
@@ -60,7 +63,8 @@ class Explanation:
             f"{self.n_samples} samples x {self.n_features} features, {self.n_nonzeros} stored elements; "
             f"{problems}",
             f"loss={self.loss!r}, kernel={self.kernel!r}, eps={self.eps:g} "
-            f"(relative duality gap <= {self.required_gap:.3g})",
+            f"(relative duality gap <= {self.required_gap:.3g}; "
+            f"{100 * self.required_improvement:.3g} % of the possible improvement)",
             f"reads {'the ' if self.rows != 'X' else ''}{self.rows}; {self.plan.reason}",
             "plan:",
             *(f"  {number}. {phase}" for number, phase in enumerate(self.plan.phases, 1)),
@@ -87,6 +91,7 @@ def explanation_of(training_set, of_problem, problem, specification, plan, kerne
         rows="Gram matrix" if is_gram else "kernel" if training_set.is_kernel else "X",
         eps=float(specification.eps),
         required_gap=float(loss.required_gap(specification.eps)),
+        required_improvement=specification.required_improvement,
         plan=plan,
         candidates=candidates(problem, specification.eps),
     )

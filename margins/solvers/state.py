@@ -7,7 +7,7 @@ import numpy as np
 
 from margins._sparse import Rows
 from margins._update import BinaryData, WeightVector
-from margins.certificate import Certificate
+from margins.certificate import Certificate, Standing
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
@@ -22,7 +22,13 @@ from margins.solvers.base import (
     Solver,
     solver_path,
 )
-from margins.solvers.certification import bounds_of, proven_bounds, returned_bounds, returned_point
+from margins.solvers.certification import (
+    bounds_of,
+    features_sqnorm,
+    proven_bounds,
+    returned_bounds,
+    returned_point,
+)
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
 from margins.solvers.indefinite import known_indefinite, why_indefinite, with_model
@@ -32,6 +38,8 @@ from margins.training.specification import Specification
 
 # Squared norms with a larger relative difference differ by more than rounding.
 SAME = 1e-9
+# Below this relative improvement over a constant classifier, differences of objectives are too inexact.
+SMALL = 1e-4
 
 
 class RunState(HasEnding):
@@ -119,7 +127,9 @@ class RunState(HasEnding):
         self._primal = None  # the model, if the solver of the last epoch reported one
         self._rounding: Rounding | None = None  # None: no solver requires its correction
         self.certificate, self.products, self.primal_scale, self.dual_scale = None, None, 1.0, 1.0
-        self._best_dual = 0.0
+        self._best_dual, self._standing = 0.0, None
+        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
+        self._constant = self.loss.constant_objective(data.signs, scaling)
         self._is_certified = False  # True: the present hypothesis is certified
         self._is_as_returned = False  # the certificate is for the rounded coefficients
         self.history: list[Epoch] = []
@@ -157,8 +167,11 @@ class RunState(HasEnding):
 
     @property
     def required_gap(self):
-        """The relative duality gap that proves the accuracy."""
-        return self.loss.required_gap(self.eps)
+        """The relative duality gap that, as far as is known, proves the accuracy."""
+        gap, share = self.loss.required_gap(self.eps), self.specification.required_improvement
+        if share == 0 or not self._best_dual > 0:
+            return gap
+        return min(gap, self._standing.required_gap(share, self.certificate.primal, self._best_dual))
 
     @property
     def problem(self):
@@ -196,7 +209,7 @@ class RunState(HasEnding):
     def is_proven(self):
         """True if there is an accuracy to prove and the certificate proves it."""
         is_known = self.certificate is not None and self.eps is not None
-        return is_known and self.loss.is_proven(self.certificate, self.eps)
+        return is_known and self.specification.is_proven(self.loss, self.certificate)
 
     @property
     def solver_path(self):
@@ -242,31 +255,6 @@ class RunState(HasEnding):
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
 
-    def continue_from(self, before, factor):
-        """Start from the weights of a run over the same rows, times a factor; no row is read.
-
-        Parameters
-        ----------
-        before : RunState
-            Its hypothesis must be its weight vector, and its products known.
-        factor : float
-            Factor by which dual variables may be multiplied: the factor of their upper bounds.
-        """
-        weights, data = before.weights, self.data
-        if data.has_free_intercept and data.sq_intercept_scaling > 0:
-            self.weights = weights.copy()  # with its centre; there are no upper bounds
-            self.weights.recompute(data)
-        else:
-            combination = factor * weights.weights
-            if data.rows.is_kernel or data.sq_intercept_scaling > 0:
-                rho = math.sqrt(data.sq_intercept_scaling)
-                combination = np.append(combination, rho * factor * weights.label_sum)
-            dual = np.minimum(factor * weights.dual, of_each(self.loss.upper, len(data)))
-            self.weights.assign(data, dual, combination)
-        products = before.products + before.theta * before.data.signs  # without the threshold
-        self._certify(factor * products)
-        self.is_warm = self.weights.dual_sum > 0
-
     def release(self):
         """Release what only a run that starts from this one reads, including rows and their cache."""
         self.solver = self.products = self._phase = self._gram = None
@@ -310,12 +298,8 @@ class RunState(HasEnding):
         self._forget_dual_unless(sqnorm_before)
         return True
 
-    def certify(self):
-        """Compute the certificate of the hypothesis as it is: one pass over all samples."""
-        self._certify()
-
-    def _certify(self, products=None):
-        """Compute the certificate, without a pass if the products of the hypothesis are known."""
+    def certify(self, products=None):
+        """Compute the certificate of the hypothesis, by a pass over all samples or its products."""
         is_model = self._primal is None and self.averaging is None
         if products is None and is_model and not is_balanced(self.weights, self.data):
             self.recentre()
@@ -336,13 +320,27 @@ class RunState(HasEnding):
             self._best_dual, bounds = 0.0, with_model(bounds, self.loss, self.products)
         self._best_dual = max(self._best_dual, bounds.dual)  # every dual value stays proven
         self.primal_scale, self.dual_scale = bounds.primal_scale, bounds.dual_scale
+        self._standing = self._standing_of(bounds)
         self.certificate = self._certificate_of(bounds)
         self._is_certified, self._is_as_returned = True, False
 
-    def _certificate_of(self, point):
+    def _standing_of(self, bounds):
+        """Return the standing of the hypothesis, whose products are known."""
+        scale, constant = self.specification.model_scale, self._constant
+        scale = bounds.primal_scale if scale is None else scale
+        standing = Standing(constant, scale * math.sqrt(features_sqnorm(self.hypothesis, self.data)))
+        if self.weights.dual is None or not constant - bounds.dual < SMALL * constant < math.inf:
+            return standing
+        from margins.solvers.improvement import accurate_gap  # few fits need it
+
+        return standing._replace(accurate_gap=accurate_gap(self, bounds, scale))
+
+    def _certificate_of(self, point, standing=None):
         """Return the certificate of `point`, Bounds or ReturnedPoint, and the best dual value so far."""
+        dual, standing = self._best_dual, self._standing if standing is None else standing
+        improvement = 0.0 if self.indefinite else standing.improvement(point.primal, dual)
         return Certificate.from_bounds(
-            point.primal, self._best_dual, self.weights.n_updates, point.margin
+            point.primal, dual, self.weights.n_updates, point.margin, improvement
         )
 
     @property

@@ -20,7 +20,14 @@ from margins.training.training_set import TrainingSet
 
 # Certificate of a problem in which a class has no samples: any margin is achieved, and w = 0 is optimal.
 NOTHING_TO_SEPARATE = Certificate(
-    margin=math.inf, upper_bound=math.inf, fraction=1.0, primal=0.0, dual=0.0, gap=0.0, n_updates=0
+    margin=math.inf,
+    upper_bound=math.inf,
+    fraction=1.0,
+    primal=0.0,
+    dual=0.0,
+    gap=0.0,
+    n_updates=0,
+    improvement=1.0,
 )
 
 

@@ -66,6 +66,8 @@ class Specification(NamedTuple):
         Fitted attributes with the units of thresholds, from the training set.
     eps : float or None
         Accuracy to prove; None: only a full epoch without changes ends the fit.
+    required_improvement : float
+        Share of the possible improvement over the best constant classifier that must be proven, too.
     needs_clean_pass : bool
         True: a proof ends the fit only after a full epoch without updates.
     max_iter : int
@@ -111,6 +113,7 @@ class Specification(NamedTuple):
     theta: float = 0.0
     units: Mapping[str, float] = {}
     eps: float | None = None
+    required_improvement: float = 0.0
     needs_clean_pass: bool = False
     max_iter: int = 1000
     max_time: float | None = None
@@ -136,6 +139,11 @@ class Specification(NamedTuple):
     def weighs_updates(self) -> bool:
         """True if the weight of a sample multiplies its updates and its vote."""
         return self.weights == "updates" or (self.weights == "C or updates" and self.is_hard_margin)
+
+    def is_proven(self, loss: Loss, certificate: Any) -> bool:
+        """Return whether a certificate proves the accuracy and the improvement."""
+        has_improvement = certificate.improvement >= self.required_improvement
+        return has_improvement and loss.is_proven(certificate, self.eps)
 
     def for_stream(self) -> Specification:
         """Return the specification for chunks, which keeps no dual variables: samples are read once."""

@@ -169,7 +169,7 @@ def test_parts_of_what_the_run_has_are_named_as_they_are():
 
 def test_methods_of_the_run_have_the_parameters_of_the_table():
     methods = [cell.strip("`") for cell, _ in rows("The run") if cell.endswith(")`")]
-    assert len(methods) == 13
+    assert len(methods) == 12
     for method in methods:
         name, _, parameters = method.rstrip(")").partition("(")
         expected = [parameter for parameter in parameters.split(", ") if parameter]

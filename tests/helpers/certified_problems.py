@@ -16,6 +16,7 @@ import pytest
 from algorithm_groups import ALGORITHMS, STOPPING, UNSCALED
 from hypothesis import assume, reject
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 PROVING = ["auto", *STOPPING]  # MarginClassifier always ends with its proof
 SLACK = 1e-9  # relative, of the truths and of what is recomputed
@@ -73,6 +74,23 @@ class Problem:
     def maximum_margin(self):
         """Of the samples with slack terms; 0 if nothing separates them."""
         return exact_optima.maximum_margin(oracles.data_of(self.X, self.y, self.rho, 0.5 / self.C_k))
+
+    @property
+    def constant_objective(self):
+        """The least objective of a constant classifier."""
+        if self.hard:
+            return math.inf
+        zero = np.zeros(self.data.shape[1])
+        if not self.rho:
+            return self.objective(zero)
+        intercept = np.append(zero[1:], 1 / self.rho)
+        best = minimize_scalar(
+            lambda b: self.objective(b * intercept),
+            bounds=(-1, 1),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        return min(best.fun, self.objective(intercept), self.objective(-intercept))
 
     @property
     def optimum(self):
@@ -214,6 +232,12 @@ def assert_true(problem, classifier, optimum=None):
     assert 0 <= certificate.fraction <= 1
     assert certificate.gap >= (objective / optimum - 1) * (1 - SLACK) - SLACK if truth else True
     assert certificate.gap >= 0
+
+    constant = problem.constant_objective
+    if math.isfinite(constant) and math.isfinite(objective):
+        won, possible = constant - objective, constant - optimum
+        assert certificate.improvement * possible <= max(won, 0) + 1e-6 * constant
+    assert 0 <= certificate.improvement <= 1
 
     # Its parts fit together.
     if certificate.dual > 0:

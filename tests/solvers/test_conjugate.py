@@ -283,7 +283,7 @@ def test_contradicting_rows_cancel_to_a_length_that_is_not_negative(loss):
         y = np.tile([-1, 1], len(X) // 2)
         classifier = Auto(solver="conjugate", loss=loss, C=10, eps=1e-3, random_state=0).fit(X, y)
         assert classifier.converged_, seed
-        assert_allclose(classifier.coef_, 0, atol=1e-9, err_msg=f"seed {seed}")
+        assert_allclose(classifier.coef_, 0, atol=1e-6, err_msg=f"seed {seed}")
 
 
 @pytest.mark.parametrize(

@@ -180,12 +180,16 @@ cdef class Objective:
         They end early if a step does not reduce the objective by more than rounding errors, or at the time limit.
         """
         cdef Py_ssize_t n_steps = 0
+        cdef bint is_reduced
         while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
             # Smoothing causes most of the gap, so reduce it.
-            if self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual:
+            is_reduced = (
+                self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual
+            )
+            if is_reduced:
                 self.losses.reduce_smoothing(self.point.dual)
                 self._evaluate()
-            if not self._step():
+            if not self._step() and not is_reduced:
                 break
             n_steps += 1
             PyErr_CheckSignals()

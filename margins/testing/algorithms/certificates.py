@@ -84,6 +84,11 @@ def _require_true(classifier, problem, certificate):
         f"fraction {certificate.fraction} and gap {certificate.gap}",
         "0 <= fraction <= 1 and gap >= 0",
     )
+    require(
+        0 <= certificate.improvement <= 1,
+        f"improvement {certificate.improvement}",
+        "0 <= improvement <= 1",
+    )
     if certificate.dual > 0:
         gap = certificate.primal / certificate.dual - 1
         same = gap == certificate.gap or abs(gap - certificate.gap) <= SLACK * (1 + abs(gap))

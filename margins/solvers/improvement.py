@@ -1,0 +1,98 @@
+"""Accurate differences between objectives that are nearly equal, where C |x|^2 is small.
+
+Given: a model with primal value P, dual variables with dual value D, and the objective P0 of the best
+constant classifier, w = 0 with the best intercept. If C |x|^2 is small, all three are nearly equal, and
+rounding hides their differences. Returned: P - D, summed from terms that all vanish at the optimum,
+
+    |w - a|^2 / 2   and for each sample   h_k - alpha_k s_k + D_k alpha_k^2 / 2,   with the slack s_k.
+
+It proves what share of the possible improvement P0 - D the model has (`margins.certificate.Standing`).
+"""
+
+import math
+
+import numpy as np
+
+from margins.data._passes import combination
+from margins.data.binary_data import of_each
+from margins.losses._accurate import label_sum
+from margins.solvers.balance import balanced
+from margins.solvers.certification import (
+    accurate_slacks,
+    features_sqnorm,
+    rounding_of_sqnorm,
+    unit_of,
+)
+
+# Below this relative improvement, slacks are computed in twice the working precision.
+TINY = 1e-8
+# The constant classifier is optimal if its objective is this close to a bound, relative to it, and if
+# the samples cancel in the weight vector up to this share: in small units, objectives are as close.
+SAME_OBJECTIVE = 1e-12
+CANCELLED = 1e-9
+# With a kernel, up to this multiple of the rounding that its values leave in |a|^2.
+ROUNDINGS = 10
+# A dual variable at most this share below its upper bound is at the bound.
+NEAR = 1e-12
+
+
+def accurate_gap(run, bounds, scale):
+    """Return an accurate upper bound of P - D; 0 if no model is better than a constant classifier.
+
+    Parameters
+    ----------
+    run : margins.solvers.state.RunState
+    bounds : margins.losses.base.Bounds
+        The bounds of its hypothesis, whose products it knows.
+    scale : float
+        Factor from the hypothesis to the model.
+    """
+    data, loss, weights, hypothesis = run.data, run.loss, run.weights, run.hypothesis
+    dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
+    lengths, error = np.sqrt(data.ordinary_sqnorms), 0.0
+    rounding = unit_of(np.count_nonzero(dual)) * float(dual @ lengths)
+    if not data.rows.is_kernel:
+        w = scale * hypothesis.weights
+        a = combination(data, np.arange(len(data), dtype=np.int32), dual)[: len(w)]
+        length, distance = np.linalg.norm(a), np.linalg.norm(w - a)
+    elif run.averaging is None:
+        length = bounds.dual_scale * math.sqrt(features_sqnorm(weights, data))
+        moved = float(np.abs(dual - bounds.dual_scale * weights.dual) @ lengths)
+        distance = abs(scale / bounds.dual_scale - 1) * length + moved
+        error = ROUNDINGS * bounds.dual_scale**2 * rounding_of_sqnorm(data, weights)
+    else:
+        return math.inf
+    constant = run._constant
+    if is_nothing(constant, bounds.dual, length, float(dual @ lengths), error):
+        return 0.0
+    if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
+        sums = scale * hypothesis.label_sum - label_sum(dual, data.signs)
+        intercept = data.sq_intercept_scaling * sums - scale * run.theta
+        distance = math.hypot(distance, intercept / math.sqrt(data.sq_intercept_scaling))
+    if constant - bounds.dual < TINY * constant:
+        slacks = accurate_slacks(data, hypothesis, run.theta, scale)
+    else:
+        slacks = 1 - scale * run.products
+    return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)
+
+
+def is_nothing(constant, dual, length, total, error=0.0):
+    """Return whether no model is better than the best constant classifier, as far as can be computed.
+
+    Parameters
+    ----------
+    constant, dual : float
+        The objective of the best constant classifier, and a lower bound.
+    length, total : float
+        |sum_k alpha_k y_k| over the features, and sum_k alpha_k |x_k|.
+    error : float
+        Rounding of the square of `length`.
+    """
+    is_cancelled = length * length <= max((CANCELLED * total) ** 2, error)
+    return constant - dual <= SAME_OBJECTIVE * constant + error and is_cancelled
+
+
+def _snapped(dual, upper, data):
+    """Return dual variables, balanced, with those that rounding moved off their bound moved back."""
+    dual = np.where(dual >= (1 - NEAR) * upper, upper, dual)
+    return balanced(dual, upper, data.signs) if data.has_free_intercept else dual

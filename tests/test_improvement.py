@@ -1,0 +1,279 @@
+"""Fits prove what users mean, whatever the units: a share of what can be won over a constant."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from properties import examples
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
+
+import margins
+from margins.certificate import Standing
+from margins.data.chunks import Chunks
+
+LOSSES = ("squared_hinge", "hinge")
+INTERCEPTS = {
+    "penalised": {},
+    "free": {"penalize_intercept": False},
+    "none": {"fit_intercept": False},
+}
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
+
+
+def eeg(rare=False):
+    """200 epochs with 60 channels, eight of which differ between the classes."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(200) % 10 == 0 if rare else np.arange(200) % 2).astype(int)
+    X = rng.normal(size=(200, 60))
+    X[:, :8] += 0.5 * y[:, None]
+    return X, y
+
+
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[50:], y[50:] - 1
+
+
+def make(**params):
+    return margins.MarginClassifier(**{"random_state": 0} | params)
+
+
+def auc(classifier, X, y):
+    return roc_auc_score(y, classifier.decision_function(X))
+
+
+# ------------------------------------------------------------------------------------------ small units
+
+
+def test_epochs_in_millivolts_are_learnt_with_the_defaults():
+    X, y = eeg()
+    fitted = margins.MarginClassifier().fit(1e-3 * X, y)
+    assert fitted.converged_ and auc(fitted, X, y) > 0.88
+    (certificate,) = fitted.certificates_
+    assert certificate.improvement >= 0.9
+    assert "% of the possible improvement" in str(certificate)
+
+
+@pytest.mark.parametrize(
+    ("params", "least"),
+    [({}, 0.98), ({"loss": "hinge", "penalize_intercept": False}, 0.88)],
+)
+def test_a_small_C_still_ranks_the_samples(params, least):
+    X, y = iris()
+    assert auc(make(C=1e-4, **params).fit(X, y), X, y) > least
+
+
+def test_standardised_features_with_a_tiny_C():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    assert auc(make(C=1e-6).fit(X, y), X, y) > 0.98
+
+
+def test_the_small_end_of_the_default_grid_is_scored_like_a_model():
+    X, y = iris()
+    selected = margins.MarginClassifierCV(scoring="roc_auc", random_state=0).fit(X, y)
+    assert selected.scores_[:, 0].mean() > 0.97
+
+
+@each_loss
+@each_intercept
+@pytest.mark.parametrize("storage", ["dense", "sparse", "chunks", "kernel", "path", "folds", "ovo"])
+def test_every_way_to_fit_proves_the_improvement(storage, loss, intercept):
+    X, y = eeg()
+    X, params = 1e-4 * X, {"loss": loss, "random_state": 0} | INTERCEPTS[intercept]
+    if storage == "chunks":
+        fitted = margins.MarginClassifier(**params).fit(Chunks([(X[:70], y[:70]), (X[70:], y[70:])]))
+    elif storage == "kernel":
+        gram = X @ X.T
+        fitted = margins.MarginClassifier(kernel="precomputed", **params).fit(gram, y)
+        assert auc(fitted, gram, y) > 0.87
+        return
+    elif storage == "path":
+        path = margins.svm_path(X, y, Cs=[0.1, 1.0], **params)
+        assert path.converged.all()
+        scores = X @ path.coefs[1][0] + path.intercepts[1][0]
+        assert path.certificates[1][0].improvement >= 0.9 and roc_auc_score(y, scores) > 0.87
+        return
+    elif storage == "folds":
+        fitted = margins.MarginClassifierCV(Cs=[1.0], cv=3, **params).fit(X, y)
+    elif storage == "ovo":
+        third = X[:40] + 3e-4
+        fitted = margins.MarginClassifier(multi_class="ovo", **params)
+        fitted.fit(np.concatenate([X, third]), np.concatenate([y, np.full(40, 2)]))
+        assert fitted.pairs_[0].tolist() == [0, 1]  # the positive class first
+        assert roc_auc_score(y == 0, X @ fitted.coef_[0]) > 0.87
+        assert all(certificate.improvement >= 0.9 for certificate in fitted.certificates_)
+        return
+    else:
+        data = sparse.csr_array(X) if storage == "sparse" else X
+        fitted = margins.MarginClassifier(**params).fit(data, y)
+    assert fitted.converged_ and fitted.certificates_[0].improvement >= 0.9
+    assert auc(fitted, X, y) > 0.87
+
+
+@examples(20)
+@given(
+    exponent=st.integers(-20, 20),
+    loss=st.sampled_from(LOSSES),
+    intercept=st.sampled_from(sorted(INTERCEPTS)),
+    C=st.sampled_from([1e-4, 1e-2, 1.0]),
+    rare=st.booleans(),
+)
+def test_a_unit_of_the_features_changes_nothing_if_C_follows(exponent, loss, intercept, C, rare):
+    X, y = eeg(rare)
+    factor = 2.0**exponent
+    params = {"loss": loss, "eps": 1e-4} | INTERCEPTS[intercept]
+    scaled = params | ({"intercept_scaling": factor} if intercept == "penalised" else {})
+    one = make(C=C, **params).fit(X, y)
+    other = make(C=C / factor**2, **scaled).fit(factor * X, y)
+    scores, others = one.decision_function(X), other.decision_function(factor * X)
+    difference = np.abs(scores - others).max()
+    assert difference <= 0.05 * np.ptp(scores)
+    clear = np.abs(scores) > difference
+    assert ((scores > 0) == (others > 0))[clear].all()
+
+
+@each_loss
+@each_intercept
+@pytest.mark.parametrize("rare", [False, True])
+def test_no_unit_turns_a_model_into_a_constant(loss, intercept, rare):
+    X, y = eeg(rare)
+    params = {"loss": loss} | INTERCEPTS[intercept]
+    for factor in (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4):
+        fitted = make(**params).fit(factor * X, y)
+        assert auc(fitted, factor * X, y) > 0.8, factor
+
+
+# ---------------------------------------------------------------------------------- nothing can be won
+
+
+@each_loss
+@each_intercept
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("n_positive", [5, 2])
+def test_without_a_signal_the_constant_classifier_is_proven(loss, intercept, kernel, n_positive):
+    rng = np.random.default_rng(1)
+    row = rng.normal(size=(1, 3))
+    same = np.repeat(row, 10, axis=0)
+    pairs = np.repeat(rng.normal(size=(5, 3)), 2, axis=0)
+    for X, y in [
+        (np.zeros((10, 3)), np.arange(10) < n_positive),
+        (same, np.arange(10) < n_positive),
+        (pairs, np.arange(10) % 2 == 0),
+    ]:
+        if intercept == "none" and kernel == "linear" and not X.any():
+            continue
+        fitted = make(loss=loss, kernel=kernel, **INTERCEPTS[intercept]).fit(X, y)
+        assert fitted.converged_, (X, y)
+        assert 0.9 <= fitted.certificates_[0].improvement <= 1
+
+
+def test_the_hard_margin_wins_all_or_nothing():
+    separable = make(C=np.inf).fit([[1.0], [-1.0]], [0, 1])
+    assert separable.certificates_[0].improvement == 1
+    with pytest.warns(ConvergenceWarning):
+        mixed = make(C=np.inf, max_iter=20).fit([[1.0], [-1.0], [2.0]], [0, 1, 1])
+    assert mixed.certificates_[0].improvement == 0
+
+
+# ----------------------------------------------------------------------------------------------- truth
+
+
+def exact_objective(w, b, X, y, C, loss, rho):
+    """The objective of rounded coefficients in rational arithmetic."""
+    w, b = [Fraction(float(value)) for value in w], Fraction(float(b))
+    total = sum((value * value for value in w), Fraction(0)) / 2
+    if rho == "penalised":
+        total += b * b / 2
+    for row, label in zip(X, y, strict=True):
+        score = sum((v * Fraction(float(x)) for v, x in zip(w, row, strict=True)), b)
+        slack = max(1 - (score if label else -score), Fraction(0))
+        total += Fraction(float(C)) * (slack * slack if loss == "squared_hinge" else slack)
+    return total
+
+
+@examples(30)
+@given(
+    seed=st.integers(0, 10**6),
+    exponent=st.integers(-8, 2),
+    loss=st.sampled_from(LOSSES),
+    intercept=st.sampled_from(["penalised", "none"]),
+    max_iter=st.sampled_from([1, 2, 100]),
+)
+def test_the_share_is_true_in_rational_arithmetic(seed, exponent, loss, intercept, max_iter):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-4, 5, (8, 2)) * 10.0**exponent, np.arange(8) % 2
+    params = {"loss": loss, "fit_intercept": intercept == "penalised"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = make(max_iter=max_iter, **params).fit(X, y)
+        best = make(eps=1e-9, **params).fit(X, y)
+    arguments = X, y, 1.0, loss, intercept
+    # The classes are balanced, so that the best constant is 0.
+    constant = exact_objective([0.0, 0.0], 0.0, *arguments)
+    won = constant - exact_objective(fitted.coef_[0], fitted.intercept_[0], *arguments)
+    most = constant - exact_objective(best.coef_[0], best.intercept_[0], *arguments)
+    share = Fraction(fitted.certificates_[0].improvement)
+    if share < 1 or most > constant * Fraction(1, 10**12):
+        assert share * most <= won + Fraction(1, 10**6) * most
+    assert best.certificates_[0].improvement > 0.999 or not best.converged_
+
+
+@examples(50)
+@given(
+    constant=st.floats(1e-6, 1e6),
+    shares=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    length=st.floats(0, 1),
+)
+def test_the_share_follows_from_three_objectives(constant, shares, length):
+    primal = constant * (0.1 + 0.9 * max(shares))
+    dual = constant * (0.1 + 0.9 * min(shares)) * 0.99
+    improvement = Standing(constant, 0.0).improvement(primal, dual)
+    assert improvement == pytest.approx(max((constant - primal) / (constant - dual), 0), abs=1e-6)
+    # What else is known can only help.
+    assert Standing(constant, length * 1e-3).improvement(primal, dual) >= improvement
+    assert Standing(constant, 0.0, accurate_gap=0.0).improvement(primal, dual) == 1
+
+
+# --------------------------------------------------------------------------------- who asks, who is told
+
+
+def test_published_algorithms_keep_their_rules_and_show_the_field():
+    X, y = eeg()
+    fitted = margins.get("pdm")(eps=0.01, random_state=0).fit(1e-3 * X, y)
+    assert fitted.converged_ and fitted.certificates_[0].fraction >= 0.99
+    assert fitted.certificates_[0].improvement < 0.9
+
+
+def test_a_fit_that_is_stopped_says_what_is_missing():
+    X, y = eeg(rare=True)
+    text = (
+        r"0 % of the possible improvement .* 90 % is required.*multiply the features by a common factor"
+    )
+    with pytest.warns(ConvergenceWarning, match=text):
+        make(loss="hinge", C=1e-8, penalize_intercept=False).fit(1e-6 * X, y)
+
+
+def test_explain_names_the_share():
+    X, y = eeg()
+    explanation = make(eps=0.04).explain(X, y)
+    assert explanation.required_improvement == pytest.approx(0.8)
+    assert "80 % of the possible improvement" in repr(explanation)
+
+
+def test_scores_of_the_optimum_in_millivolts():
+    X, y = eeg()
+    ours = make(eps=1e-4).fit(1e-3 * X, y)
+    # Where every slack is nearly 1, w is proportional to the sum of the samples.
+    signs = 2.0 * y - 1
+    reference = X @ (X.T @ signs)
+    assert_allclose(np.corrcoef(ours.decision_function(X), reference)[0, 1], 1, atol=1e-3)
