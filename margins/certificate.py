@@ -140,6 +140,14 @@ class Certificate:
         )
 
 
+def features_sqnorm(hypothesis, data):
+    """Return |w|^2 over the features, without a penalised intercept (float)."""
+    sqnorm = hypothesis.ordinary_sqnorm(data)
+    if not data.has_free_intercept:
+        sqnorm -= data.sq_intercept_scaling * hypothesis.label_sum**2
+    return max(sqnorm, 0.0)
+
+
 class Standing(NamedTuple):
     """What is known of a model besides its objective P and the bound D, to prove its improvement.
 

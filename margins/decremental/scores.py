@@ -178,7 +178,8 @@ class LeavingOut:
             places = np.concatenate([places[codes == code] for code in self.scheme.pairs[index]])
         alpha = np.zeros(len(self.groups))
         alpha[samples.kept[places]] = dual
-        return alpha, intercept_of(run, run.hypothesis, scale_of(run, run.specification))
+        scale = scale_of(run, run.specification)
+        return alpha, intercept_of(run, run.hypothesis, scale, self.training_set.centre)
 
 
 class ScoreBounds:

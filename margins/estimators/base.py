@@ -9,6 +9,7 @@ A subclass declares its parameters and yields phases. The rest of scikit-learn's
             yield Phase(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, overload
@@ -240,16 +241,12 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return Fit(training_set, specification, runs, continuation, n_seen, task)
 
     def training_set(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
-        """Return the samples, validated and weighted, with the rows that solvers read.
+        """Return the samples, validated and weighted, with the rows that solvers read (TrainingSet).
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`.
-
-        Returns
-        -------
-        margins.training.training_set.TrainingSet
         """
         if not is_plain(X) and is_streamed(self, X):
             samples = read_samples(self, X, y, sample_weight)
@@ -266,9 +263,9 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
         if isinstance(X, StreamedMatrix):
             return TrainingSet(samples, kernel, StreamedMatrix.rows, is_in_parts=True)
-        return TrainingSet(
-            samples, kernel, lambda X: self._rows(X, kernel), multi_class=self.multi_class
-        )
+        make_rows = functools.partial(self._rows, kernel=kernel)
+        centre = self.centre(X) if kernel == LINEAR else None
+        return TrainingSet(samples, kernel, make_rows, multi_class=self.multi_class, centre=centre)
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """Return the samples of positive weight; `all_classes`: require at least two classes."""
@@ -284,6 +281,10 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def _rows(self, X, kernel):
         """Return the rows that a run accesses: rows of X or of its kernel matrix."""
         return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
+
+    def centre(self, X: Any) -> NDArray[np.float64] | None:
+        """Return the centre from which linear solvers measure the features of X; None: the origin."""
+        return None
 
     def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
         """Return the specification of a fit: its problem, when it ends, and what it keeps.

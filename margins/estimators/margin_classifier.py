@@ -4,7 +4,9 @@ import math
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
+from margins.data.centring import centre_of
 from margins.data.validation import is_plain
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.partitioned import fit_in_partitions, takes_partitions
@@ -15,6 +17,7 @@ from margins.losses import LOSSES, Loss
 from margins.parameters import BOOLEAN, AnyOf, Interval, OneOf, SubclassOf, parameter
 from margins.solvers.auto import SOLVERS, plan, reads_gram, rounds_gram
 from margins.solvers.base import Problem
+from margins.solvers.costs import is_small_hessian
 from margins.solvers.explanation import explanation_of
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan
@@ -193,6 +196,16 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         if kernel == LINEAR and reads_gram(X, self.solver):
             return gram_rows(X, coarse=rounds_gram(self.eps))
         return super()._rows(X, kernel)
+
+    def centre(self, X):
+        """See `BaseMarginClassifier.centre`; a free intercept allows any."""
+        if self.penalize_intercept or not self.fit_intercept:
+            return None
+        if self.solver in ("auto", "newton"):
+            n_stored = X.nnz if sparse.issparse(X) else X.size
+            if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
+                return None  # Newton steps centre their Hessian, and copy nothing
+        return centre_of(X)
 
     def explain(self, X, y, sample_weight=None):
         """Show what `fit` would do with these samples, and why, without training anything.

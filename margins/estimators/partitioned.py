@@ -35,6 +35,7 @@ class SamplesElsewhere(NamedTuple):
     samples: Samples
     kernel: Any = LINEAR
     is_kernel: bool = False
+    centre: Any = None
 
     @property
     def classes(self):

@@ -6,7 +6,7 @@ import numpy as np
 
 from margins.data.binary_data import of_each, sum_of_each, sums_of_classes
 from margins.losses._scaling import squared_hinge_minimum, squared_hinge_sums
-from margins.losses.base import Bounds, MaximumMarginLoss, margin_bounds
+from margins.losses.base import Bounds, MaximumMarginLoss
 
 
 class SquaredHinge(MaximumMarginLoss):
@@ -90,11 +90,13 @@ class SquaredHinge(MaximumMarginLoss):
 
     def bounds(self, products, sqnorm, weights):
         """See `Loss.bounds`; the slacks are optimal for w, and not taken from the dual variables."""
-        if weights.dual_sum == 0 or weights.sqnorm == 0:
-            return margin_bounds(products + self.diag * weights.dual, weights.sqnorm, weights)
-        dual_scale = weights.dual_sum / weights.sqnorm
-        C = of_each(self.C, len(products))
+        C, has_dual = of_each(self.C, len(products)), weights.sqnorm > 0
+        if not has_dual and sqnorm == 0:
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)
+        dual_scale = weights.dual_sum / weights.sqnorm if has_dual else 1.0
         primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
+        if not has_dual:
+            return Bounds(primal, 0.0, scale, 0.0)
         if not converged:
             # Try the slacks of the dual variables, too, at a scale just above 1 / min_k a.y_k.
             smallest = float((products + self.diag * weights.dual).min())

@@ -154,8 +154,9 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
     ]
     for path in paths:
         path.paths.check_penalties(Cs)
-    features = training_set.rows if training_set.features is None else training_set.features
-    test_rows = [None if training_set.is_kernel else features.part(test) for _, test in folds]
+    test_rows = [
+        None if training_set.is_kernel else training_set.original.part(test) for _, test in folds
+    ]
     tasks = [(f, problem) for f, path in enumerate(paths) for problem in range(path.n_problems)]
 
     def train(index, seed):

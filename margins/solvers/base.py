@@ -16,6 +16,19 @@ from margins._update import Averaging, BinaryData, Rules, WeightVector
 from margins.losses import Loss
 
 
+class Original(NamedTuple):
+    """The samples as they were passed, if solvers measure the features from a centre.
+
+    Attributes
+    ----------
+    data : margins._update.BinaryData
+    centre : ndarray of float64, shape (n_features,)
+    """
+
+    data: BinaryData
+    centre: Any
+
+
 class Problem(NamedTuple):
     """The samples of one binary problem, and a loss.
 
@@ -25,11 +38,14 @@ class Problem(NamedTuple):
     loss : margins.losses.Loss
     gram : margins.kernels.gram.WholeGram or None
         Inner products of linear data, for a pair of classes.
+    original : Original or None
+        None: `data` holds the samples as they were passed.
     """
 
     data: BinaryData
     loss: Loss
     gram: Any = None
+    original: Original | None = None
 
     @property
     def n_samples(self):

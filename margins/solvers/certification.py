@@ -157,14 +157,6 @@ def _rounding_of_sum(dual, dual_sum, data):
     return min(largest, unit_of(np.count_nonzero(dual)) * float(dual @ np.sqrt(data.ordinary_sqnorms)))
 
 
-def features_sqnorm(hypothesis, data):
-    """Return |w|^2 over the features, without a penalised intercept (float)."""
-    sqnorm = hypothesis.ordinary_sqnorm(data)
-    if not data.has_free_intercept:
-        sqnorm -= data.sq_intercept_scaling * hypothesis.label_sum**2
-    return max(sqnorm, 0.0)
-
-
 class ReturnedPoint(NamedTuple):
     """The objective of rounded coefficients."""
 

@@ -8,9 +8,11 @@ epochs.
 
 import copy
 import dataclasses
+import math
 import time
 from collections.abc import Iterable
 
+from margins.certificate import ACCURACY
 from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
 from margins.solvers.history import Epoch as Epoch
@@ -256,6 +258,12 @@ class Run(RunState):
             self.solver.release()
             self._return_to(kept)
             is_late = True
+        if self._is_worse_than_constant:
+            from margins.solvers.improvement import refit_intercept  # few fits need it
+
+            refit_intercept(self)
+            self.certify_as_returned()
+            is_late = True
         if is_late or self.history[-1].certificate is not None:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
         was_stopped = self._stop not in (None, self._converged_ending)
@@ -270,6 +278,14 @@ class Run(RunState):
         self._detail = self._why_infeasible if self.ending is Ending.INFEASIBLE else self.standstill
         if self._watch is not None:
             self._watch.end()
+
+    @property
+    def _is_worse_than_constant(self):
+        """True if a run that should improve on the best constant classifier has not, but could."""
+        has_intercept = self.data.has_free_intercept or self.data.sq_intercept_scaling > 0
+        could = has_intercept and not self.indefinite
+        is_worse = (1 + ACCURACY) * self._constant < self.certificate.primal < math.inf
+        return self.specification.required_improvement > 0 and could and is_worse
 
     def _count_remaining_epochs(self):
         """Count the accesses of all remaining epochs, which would equal the last, in the average."""

@@ -12,14 +12,16 @@ It proves what share of the possible improvement P0 - D the model has (`margins.
 import math
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
+from margins.certificate import Standing, features_sqnorm
 from margins.data._passes import combination
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.solvers.balance import balanced
 from margins.solvers.certification import (
+    ReturnedPoint,
     accurate_slacks,
-    features_sqnorm,
     rounding_of_sqnorm,
     unit_of,
 )
@@ -32,6 +34,8 @@ SAME_OBJECTIVE = 1e-12
 CANCELLED = 1e-9
 # With a kernel, up to this multiple of the rounding that its values leave in |a|^2.
 ROUNDINGS = 10
+# Weights of 0 would not be a multiple of a direction; these make a difference below rounding.
+SMALLEST_MULTIPLE = 1e-16
 # A dual variable at most this share below its upper bound is at the bound.
 NEAR = 1e-12
 
@@ -74,6 +78,67 @@ def accurate_gap(run, bounds, scale):
     else:
         slacks = 1 - scale * run.products
     return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)
+
+
+def refit_intercept(run):
+    """Choose the intercept of a run again, together with the multiple of its weights.
+
+    The multiple 0 is the constant classifier, so no model is then worse, except for rounding.
+
+    Parameters
+    ----------
+    run : margins.solvers.state.RunState
+        A certified run with an intercept.
+    """
+    data, loss, hypothesis, scaling = run.data, run.loss, run.hypothesis, run.data.sq_intercept_scaling
+    signs, sqnorm = data.signs, features_sqnorm(hypothesis, data)
+    bias = scaling * hypothesis.label_sum - run.theta
+    scores = signs * run.products - bias
+    penalty = 0.0 if data.has_free_intercept else 1 / scaling
+
+    def intercept_at(multiple):
+        if penalty == 0:
+            return loss.best_intercept(multiple * scores, signs)
+        points = signs - multiple * scores
+
+        def objective(b):
+            return 0.5 * penalty * b * b + loss.value(signs * (multiple * scores + b))
+
+        ends = (min(points.min(), 0.0), max(points.max(), 0.0))
+        best = _minimum(objective, *ends)
+        kink = float(points[np.abs(points - best).argmin()])  # where a loss that is not smooth may end
+        return min(best, kink, key=objective)
+
+    largest = 2 * run.primal_scale or 1.0
+
+    def objective(multiple):
+        b = intercept_at(multiple)
+        margins = signs * (multiple * scores + b)
+        return 0.5 * (multiple * multiple * sqnorm + penalty * b * b) + loss.value(margins)
+
+    # The objective is convex, so it has one minimum on a logarithmic scale, too.
+    best = _minimum(lambda t: objective(math.exp(t) * largest), math.log(SMALLEST_MULTIPLE), 0.0)
+    multiple = min((SMALLEST_MULTIPLE * largest, math.exp(best) * largest), key=objective)
+    b, primal = intercept_at(multiple), run._primal
+    if primal is None:
+        run.set_threshold(run.theta + bias - b / multiple)
+    else:
+        primal.w = np.append(multiple * primal.w[:-1], b / primal.rho)
+        primal.margins = signs * (multiple * scores + b)
+    run.certify()
+    value = objective(multiple)
+    if value < run.certificate.primal:  # the search for the best multiple was not exact
+        run.primal_scale = multiple if primal is None else 1.0
+        if run._standing.accurate_gap > 0:  # else the constant classifier is optimal
+            run._standing = Standing(run._constant, multiple * math.sqrt(sqnorm))
+        run.certificate = run._certificate_of(ReturnedPoint(value, run.primal_scale, None))
+
+
+def _minimum(function, low, high):
+    """Return where a convex function of one variable is smallest between two ends."""
+    accuracy = {"xatol": 1e-12 * max(abs(low), abs(high))}
+    best = minimize_scalar(function, bounds=(low, high), method="bounded", options=accuracy)
+    return float(best.x)
 
 
 def is_nothing(constant, dual, length, total, error=0.0):

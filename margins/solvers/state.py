@@ -7,7 +7,7 @@ import numpy as np
 
 from margins._sparse import Rows
 from margins._update import BinaryData, WeightVector
-from margins.certificate import Certificate, Standing
+from margins.certificate import Certificate, Standing, features_sqnorm
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders
 from margins.losses import Loss
@@ -22,13 +22,7 @@ from margins.solvers.base import (
     Solver,
     solver_path,
 )
-from margins.solvers.certification import (
-    bounds_of,
-    features_sqnorm,
-    proven_bounds,
-    returned_bounds,
-    returned_point,
-)
+from margins.solvers.certification import bounds_of, proven_bounds, returned_bounds, returned_point
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
 from margins.solvers.indefinite import known_indefinite, why_indefinite, with_model
@@ -105,7 +99,7 @@ class RunState(HasEnding):
     ):
         self.data: BinaryData = problem.data
         self.loss: Loss = problem.loss
-        self._gram = problem.gram
+        self._gram, self._original = problem.gram, problem.original
         self.seed, self.specification, self.theta = seed, specification, specification.theta
         self.features, self._watch = features, watch
         data, m = self.data, len(self.data)
@@ -130,8 +124,8 @@ class RunState(HasEnding):
         self._best_dual, self._standing = 0.0, None
         scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
         self._constant = self.loss.constant_objective(data.signs, scaling)
-        self._is_certified = False  # True: the present hypothesis is certified
-        self._is_as_returned = False  # the certificate is for the rounded coefficients
+        # _is_as_returned: the certificate is for the rounded coefficients
+        self._is_certified = self._is_as_returned = False
         self.history: list[Epoch] = []
         self.phases: list[PhaseRecord] = []
         self.solver: Solver | None = None
@@ -257,7 +251,7 @@ class RunState(HasEnding):
 
     def release(self):
         """Release what only a run that starts from this one reads, including rows and their cache."""
-        self.solver = self.products = self._phase = self._gram = None
+        self.solver = self.products = self._phase = self._gram = self._original = None
         self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):
@@ -365,12 +359,16 @@ class RunState(HasEnding):
         if self.indefinite:
             self._best_dual, self.certificate = 0.0, self.certificate.without_bound()
             return
-        state = dict(theta=self.theta, products=self.products, n_accesses=self._n_accesses_since_summed)
+        data, theta = self.data, self.theta
+        if self._original is not None:  # the intercept is rounded when it moves back
+            data, centre = self._original
+            theta += float(self.hypothesis.weights @ centre)
+        state = dict(theta=theta, products=self.products, n_accesses=self._n_accesses_since_summed)
         primal, scale = self.certificate.primal, self.specification.model_scale
         if scale is None:
             point = returned_point(
                 self.loss,
-                self.data,
+                data,
                 self.hypothesis,
                 scale=self.primal_scale,
                 primal=primal,

@@ -258,9 +258,22 @@ def scale_of(run: Any, specification: Any) -> float:
     return run.primal_scale if fixed is None else fixed
 
 
-def intercept_of(run: Any, hypothesis: Any, scale: float) -> float:
-    """Return the intercept of the model of a run, from its hypothesis and the factor between them."""
-    return float(scale * (run.data.sq_intercept_scaling * hypothesis.label_sum - run.theta))
+def intercept_of(run: Any, hypothesis: Any, scale: float, centre: Any = None) -> float:
+    """Return the intercept of the model of a run.
+
+    Parameters
+    ----------
+    run : object
+        As in `model_of`.
+    hypothesis : object
+        Its hypothesis.
+    scale : float
+        Factor from the hypothesis to the model.
+    centre : ndarray of float64, shape (n_features,), optional
+        Centre from which the features of the run are measured.
+    """
+    theta = run.theta if centre is None else run.theta + float(hypothesis.weights @ centre)
+    return float(scale * (run.data.sq_intercept_scaling * hypothesis.label_sum - theta))
 
 
 def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
@@ -287,7 +300,7 @@ def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
     scheme = training_set.scheme
     absent = training_set.samples.absent if len(runs) == scheme.n_problems else ()
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]
-    intercept = np.array([intercept_of(*model) for model in models])
+    intercept = np.array([intercept_of(*model, training_set.centre) for model in models])
     scheme.set_absent(intercept, absent, 1.0)
     if not training_set.is_kernel:
         # Fill one row at a time, so that memory never holds a second copy of all weights.

@@ -12,11 +12,12 @@ import threading
 import numpy as np
 
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
+from margins.data.centring import centred
 from margins.data.samples import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks
-from margins.solvers.base import Problem
+from margins.solvers.base import Original, Problem
 from margins.training.schemes import scheme_of
 
 
@@ -33,30 +34,41 @@ class TrainingSet:
         True: X is in partitions, only one of which is in memory at a time.
     multi_class : {"ovr", "ovo"}
         How several classes become binary problems.
+    centre : ndarray of float64, shape (d,), optional
+        Centre from which solvers measure the features; see `margins.data.centring`.
 
     Attributes
     ----------
-    samples, kernel, is_in_parts, multi_class
+    samples, kernel, is_in_parts, multi_class, centre
         The parameters.
     sqnorms : ndarray of float64, shape (m,)
         K(x_k, x_k).
     features : margins._sparse.Rows or None
-        The rows of X if solvers read the rows of its Gram matrix.
+        The rows of X, less the centre, if solvers read the rows of its Gram matrix.
     """
 
-    def __init__(self, samples, kernel, make_rows, *, is_in_parts=False, multi_class="ovr"):
+    def __init__(self, samples, kernel, make_rows, *, is_in_parts=False, multi_class="ovr", centre=None):
         self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
         self.multi_class, self._make_rows = multi_class, make_rows
-        rows = make_rows(samples.X)
+        self.centre = centre
+        X = self._X = samples.X if centre is None else centred(samples.X, centre)
+        rows = make_rows(X)
         is_shared = kernel == LINEAR and not is_in_parts
-        self._row_source = (
-            SharedRows(rows) if is_shared else RowsOfThread(rows, lambda: make_rows(samples.X))
-        )
+        self._row_source = SharedRows(rows) if is_shared else RowsOfThread(rows, lambda: make_rows(X))
         self.sqnorms = rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
-        self.features = rows_of(samples.X) if is_gram else None
+        self.features = rows_of(X) if is_gram else None
+        self._original = None if centre is None else rows_of(samples.X)
+        self._original_sqnorms = None if centre is None else self._original.sqnorms()
         self._augmented, self._last_loss = {}, (None, None)
         self._class_blocks = self._gram = None
+
+    @property
+    def original(self):
+        """The rows of X as it was passed, unless a kernel reads them (Rows)."""
+        if self._original is not None:
+            return self._original
+        return self.rows if self.features is None else self.features
 
     @property
     def classes(self):
@@ -119,9 +131,7 @@ class TrainingSet:
         codes, weight = self.samples.codes, self.samples.weight
         if not (specification.weighs_updates and isinstance(weight, np.ndarray)):
             weight = None
-        data = make_binary_data(
-            self.rows,
-            self.augmented_sqnorms(specification),
+        arguments = (
             np.ones(len(codes), dtype=bool) if code is None else codes == code,
             specification.sq_intercept_scaling,
             loss.diag,
@@ -129,9 +139,14 @@ class TrainingSet:
             specification.has_free_intercept,
             weight,
         )
+        data = make_binary_data(self.rows, self.augmented_sqnorms(specification), *arguments)
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
-        return Problem(data, loss, self._gram)
+        if self.centre is None:
+            return Problem(data, loss, self._gram)
+        sqnorms = self._original_sqnorms + specification.sq_intercept_scaling
+        original = Original(make_binary_data(self._original, sqnorms, *arguments), self.centre)
+        return Problem(data, loss, self._gram, original)
 
     def _loss_of(self, specification):
         """Return the loss of a specification, which the problems of all classes share (Loss)."""
@@ -210,6 +225,9 @@ class TrainingSet:
         )
         other._row_source = SharedRows(self.rows.part(indices))
         other.features = None if self.features is None else self.features.part(indices)
+        if self._original is not None:
+            other._original = self._original.part(indices)
+            other._original_sqnorms = self._original_sqnorms[indices]
         other.sqnorms, other._augmented = self.sqnorms[indices], {}
         return other
 
@@ -239,7 +257,7 @@ class TrainingSet:
         if not self.is_kernel:
             part = self.part(indices, weight, classes, new_codes)
             if not part.rows.is_kernel and whole.X is not None:
-                part._gram = WholeGram(whole.X, indices)
+                part._gram = WholeGram(self._X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)
         samples = whole._replace(
