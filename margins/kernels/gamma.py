@@ -39,6 +39,11 @@ class KernelOfGamma(Kernel):
     RBF(gamma=0.25)
     """
 
+    def scaled(self, factor):
+        """See `Kernel.scaled`."""
+        gamma = float(self.gamma) / factor / factor
+        return dataclasses.replace(self, gamma=gamma) if 0 < gamma < math.inf else None
+
     def resolve(self, X):
         """Return the kernel with `gamma` as a number, computed from training set X (Kernel)."""
         gamma = self.gamma

@@ -119,6 +119,10 @@ class Kernel:
             f"{type(self).__name__} must define transform(products, x_sqnorms, z_sqnorms) or compiled()."
         )
 
+    def scaled(self, factor):
+        """Return the kernel K' with K'(factor x, factor z) = K(x, z) (Kernel); None if there is none."""
+        return None
+
     def compiled(self):
         """Return the formula for compiled loops (margins.kernels._transform.Transform)."""
         return ArrayTransform(

@@ -30,6 +30,8 @@ MAX_COPY_SHARE = 0.5
 MIN_ROWS = 16
 # Half of the relative spacing of numbers in single and in double precision.
 UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
+# Rows with a larger squared norm are divided, if the kernel allows, before they are multiplied.
+MOST_SQNORM = 1e12
 # Maximum rounding errors of a formula in single precision (`Transform.single_block`), in these units: of
 # products, relative to the largest squared norm, and of values.
 FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
@@ -187,7 +189,8 @@ class FormulaBlocks(RowBlocks):
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):
         self._sqnorms = sqnorms
-        self._transform = kernel.compiled()
+        _, self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
+        self._transform = scaled_kernel.compiled()
         self._densely = densely and sparse.issparse(X)
         super().__init__(kernel, X, cache_size)
 
@@ -198,9 +201,10 @@ class FormulaBlocks(RowBlocks):
         # Rounding error of a product, in single precision and in the precision of the certificate.
         unit, double = (n_terms + 3 + FORMULA_PRODUCTS) * UNIT, (n_terms + 3) * UNIT_OF_DOUBLE
         self._product_rounding = (unit + double) * sqradius
-        self._points, self._point_sqnorms = X, self._sqnorms
+        factor = self._factor
+        self._points, self._point_sqnorms = X, factor * factor * self._sqnorms
         if sparse.issparse(X) and not self._densely:
-            values = X.data.astype(np.float32, copy=False)
+            values = (X.data if factor == 1 else factor * X.data).astype(np.float32, copy=False)
             self._points = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
             self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
             return 0 if values is X.data else values.nbytes
@@ -208,18 +212,20 @@ class FormulaBlocks(RowBlocks):
         mean = self._mean_to_subtract(unit)
         if mean is not None:
             self._point_sqnorms = np.empty(m)
-        elif not self._densely:
+        elif not self._densely and factor == 1:
             self._points = np.ascontiguousarray(X, dtype=np.float32)
             return 0 if np.shares_memory(self._points, X) else self._points.nbytes
         self._points = np.empty((m, d), np.float32)
         for rows in _batches(m, max(1, BLOCK_VALUES // max(d, 1))):
             block = X[rows].toarray() if self._densely else X[rows]
             if mean is not None:
-                block = block - mean
+                block = factor * (block - mean)
                 self._point_sqnorms[rows] = np.einsum("ij,ij->i", block, block)
+            else:
+                block = factor * block
             self._points[rows] = block
         if mean is not None:
-            unit = (d + 3 + FORMULA_PRODUCTS) * UNIT
+            unit = (d + 3 + FORMULA_PRODUCTS) * UNIT / (factor * factor)
             self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
         return self._points.nbytes
 
@@ -312,8 +318,26 @@ class FormulaBlocks(RowBlocks):
     def rounding(self):
         """See `RowBlocks.rounding`; it covers inputs, sums in any order, and the formula."""
         sqradius = float(self._sqnorms.max())
-        values = FORMULA_VALUES * UNIT * float(self._transform.diagonal(self._sqnorms).max())
+        diagonal = self._transform.diagonal(self._factor * self._factor * self._sqnorms)
+        values = FORMULA_VALUES * UNIT * float(diagonal.max())
         return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)
+
+
+def scaled(kernel, sqradius):
+    """Return the largest squared norm, the factor of X and the kernel for products in single precision.
+
+    Parameters
+    ----------
+    kernel : margins.kernels.kernel.Kernel
+        Kernel with resolved parameters.
+    sqradius : float
+        The largest squared norm of a row. If it is large, the factor is a power of two, so it is exact.
+    """
+    if not MOST_SQNORM < sqradius < math.inf:
+        return sqradius, 1.0, kernel
+    factor = 2.0 ** -(math.frexp(sqradius)[1] // 2)
+    other = kernel.scaled(factor)
+    return (sqradius, 1.0, kernel) if other is None else (factor * factor * sqradius, factor, other)
 
 
 def _batches(n, length):

@@ -10,7 +10,7 @@ import numpy as np
 
 from margins.data.binary_data import rows_of
 from margins.kernels._single import place
-from margins.kernels.row_blocks import BYTES_PER_MEGABYTE
+from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, scaled
 from margins.kernels.semidefinite import (
     MAX_SAMPLES,
     check_symmetry,
@@ -47,8 +47,8 @@ class SharedBlocks:
 
     @functools.cached_property
     def max_sqnorm(self):
-        """The largest squared norm of a row of X; 0 if the kernel does not use inner products."""
-        return 0.0 if self._sqnorms is None else float(self._sqnorms.max())
+        """The largest squared norm of a row that is multiplied; 0 if the kernel uses no products."""
+        return 0.0 if self._sqnorms is None else scaled(self.kernel, float(self._sqnorms.max()))[0]
 
     @functools.cached_property
     def matrix(self):

@@ -39,7 +39,7 @@ from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gr
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.solvers.decomposition.gap import relative_gap
 from margins.solvers.decomposition.selection import keep_largest, largest
-from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range
+from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range, what_is_large
 from margins.tuning import TUNING
 
 # Products beyond the margin by this do not count, unless a small multiple is certified.
@@ -97,7 +97,7 @@ class DecompositionSolver(Solver):
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
-            return "kernel values, rows or penalties are outside the range of single precision"
+            return f"numbers are outside the range of single precision: {what_is_large(problem)}"
         return None
 
     def start(self, run):

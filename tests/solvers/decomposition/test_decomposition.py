@@ -252,10 +252,10 @@ def test_what_single_precision_does_not_hold_is_left_to_other_solvers(params):
     assert explanation.plan.phases[0].solver == "interior-point"
 
 
-def test_rows_too_long_for_single_precision_are_left_to_other_solvers():
+def test_rows_too_long_for_single_precision_are_divided():
     X, y = clouds()
     explanation = Auto(kernel="rbf", gamma=1e-20).explain(X * 1e9, y)
-    assert explanation.plan.phases[0].solver == "interior-point"
+    assert explanation.plan.phases[0].solver == "decomposition"
 
 
 def test_linear_data_have_no_rows_of_a_kernel():
