@@ -175,6 +175,12 @@ class Standing(NamedTuple):
     length: float
     accurate_gap: float = math.inf
 
+    def raised(self, change):
+        """Return the standing with a primal value that rounding has changed (Standing)."""
+        if self.accurate_gap == 0:  # the constant classifier is optimal
+            return self
+        return self._replace(accurate_gap=self.accurate_gap + max(change, 0.0))
+
     def _differences(self, primal, dual):
         """Return an upper bound of P - D and a lower bound of P0 - D, the possible improvement."""
         rounding = ACCURACY * self.constant

@@ -228,6 +228,33 @@ def test_the_share_is_true_in_rational_arithmetic(seed, exponent, loss, intercep
     assert best.certificates_[0].improvement > 0.999 or not best.converged_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("unit", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+@each_loss
+def test_the_share_is_true_of_the_coefficients_far_from_0(unit, offset, loss):
+    params = {"loss": loss, "penalize_intercept": False}
+    for seed in range(3):
+        for n_samples, n_features, period in [(12, 3, 2), (12, 3, 4), (8, 12, 2)]:
+            Z = unit * np.random.default_rng(seed).normal(size=(n_samples, n_features))
+            y, X = np.arange(n_samples) % period == 0, offset + Z
+            fitted, best = make(**params).fit(X, y), make(eps=1e-8, **params).fit(Z, y)
+            counts = int(y.sum()), int((~y).sum())
+            constant = (
+                Fraction(2 * min(counts))
+                if loss == "hinge"
+                else Fraction(4 * counts[0] * counts[1], len(y))
+            )
+            fits = [(fitted, X), (best, Z)]
+            won, most = (
+                constant
+                - exact_objective(model.coef_[0], model.intercept_[0], data, y, 1.0, loss, "free")
+                for model, data in fits
+            )
+            share = Fraction(fitted.certificates_[0].improvement)
+            assert share * most <= max(won, 0) + Fraction(1, 1000) * most, (seed, n_samples)
+
+
 @examples(50)
 @given(
     constant=st.floats(1e-6, 1e6),

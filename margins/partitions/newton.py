@@ -30,7 +30,7 @@ from margins.partitions.start import start_at_zero
 from margins.solvers.base import Ending, HasEnding, PhaseRecord
 from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
-from margins.solvers.improvement import is_nothing
+from margins.solvers.improvement import CANCELLED, ROUNDINGS, is_nothing
 from margins.solvers.state import SMALL
 from margins.tuning import TUNING
 
@@ -264,8 +264,7 @@ class NewtonRun(HasEnding):
     def _certify(self, w, evaluation):
         """Record what a pass has proven."""
         with np.errstate(over="ignore", invalid="ignore"):
-            sqnorm = float(w @ (self._ridge * w))
-            primal = 0.5 * sqnorm + evaluation.loss
+            primal = 0.5 * float(w @ (self._ridge * w)) + evaluation.loss
             for sums in evaluation.sums:
                 self._dual = max(self._dual, self._dual_value(sums))
             accurate_gap = math.inf
@@ -309,11 +308,13 @@ class NewtonRun(HasEnding):
         """
         gradient = self._ridge * w - self._ridge * sums.combination
         length, longest = math.sqrt(float(gradient @ gradient)), math.sqrt(self.data.max_sqnorm)
-        length += unit_of(self.data.n_samples) * sums.dual_sum * longest
-        own_length = self._length_of_features(sums.combination)
-        if is_nothing(self.data.constant, self._dual, own_length, sums.dual_sum * longest):
+        is_free, total = self.data.has_free_intercept, sums.dual_sum * longest
+        rounding = unit_of(self.data.n_samples) * total
+        own_length, length = self._length_of_features(sums.combination), length + rounding
+        limit = ROUNDINGS * rounding if is_free else CANCELLED * total
+        if is_nothing(self.data.constant, self._dual, own_length, limit):
             return 0.0
-        if not self.data.has_free_intercept:
+        if not is_free:
             return 0.5 * length * length + sums.residual
         rho = math.sqrt(self.data.sq_intercept_scaling)
         excess = abs(float(sums.combination[-1])) / rho
@@ -351,6 +352,7 @@ class NewtonRun(HasEnding):
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
             ((loss,),) = yield (Accurate(self.problem, self._w),)
             primal = 0.5 * float(self._w @ (self._ridge * self._w)) + loss
+            self._standing = self._standing.raised(primal - self._primal)
             self._primal = primal
             self.certificate = self._certificate()
 

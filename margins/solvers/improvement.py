@@ -1,4 +1,6 @@
-"""Accurate differences between objectives that are nearly equal, where C |x|^2 is small.
+"""Models against the best constant classifier: how much they win, and that they win at all.
+
+Where C |x|^2 is small, objectives are nearly equal (`accurate_gap`):
 
 Given: a model with primal value P, dual variables with dual value D, and the objective P0 of the best
 constant classifier, w = 0 with the best intercept. If C |x|^2 is small, all three are nearly equal, and
@@ -7,6 +9,7 @@ rounding hides their differences. Returned: P - D, summed from terms that all va
     |w - a|^2 / 2   and for each sample   h_k - alpha_k s_k + D_k alpha_k^2 / 2,   with the slack s_k.
 
 It proves what share of the possible improvement P0 - D the model has (`margins.certificate.Standing`).
+And if a fit ends with P > P0, it chooses the length of w and the intercept again (`refit_intercept`).
 """
 
 import math
@@ -32,7 +35,8 @@ TINY = 1e-8
 # the samples cancel in the weight vector up to this share: in small units, objectives are as close.
 SAME_OBJECTIVE = 1e-12
 CANCELLED = 1e-9
-# With a kernel, up to this multiple of the rounding that its values leave in |a|^2.
+# With a free intercept an offset of the features cancels, too, so only this multiple of rounding counts;
+# with a kernel, this multiple of the rounding that its values leave in |a|^2.
 ROUNDINGS = 10
 # Weights of 0 would not be a multiple of a direction; these make a difference below rounding.
 SMALLEST_MULTIPLE = 1e-16
@@ -53,21 +57,25 @@ def accurate_gap(run, bounds, scale):
     """
     data, loss, weights, hypothesis = run.data, run.loss, run.weights, run.hypothesis
     dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
-    lengths, error = np.sqrt(data.ordinary_sqnorms), 0.0
-    rounding = unit_of(np.count_nonzero(dual)) * float(dual @ lengths)
+    lengths = np.sqrt(data.ordinary_sqnorms)
+    total, error = float(dual @ lengths), 0.0
+    rounding, limit = unit_of(np.count_nonzero(dual)) * total, CANCELLED * total
     if not data.rows.is_kernel:
         w = scale * hypothesis.weights
         a = combination(data, np.arange(len(data), dtype=np.int32), dual)[: len(w)]
         length, distance = np.linalg.norm(a), np.linalg.norm(w - a)
+        if data.has_free_intercept:
+            limit = ROUNDINGS * rounding
     elif run.averaging is None:
         length = bounds.dual_scale * math.sqrt(features_sqnorm(weights, data))
         moved = float(np.abs(dual - bounds.dual_scale * weights.dual) @ lengths)
         distance = abs(scale / bounds.dual_scale - 1) * length + moved
         error = ROUNDINGS * bounds.dual_scale**2 * rounding_of_sqnorm(data, weights)
+        limit = max(limit, math.sqrt(error))
     else:
         return math.inf
     constant = run._constant
-    if is_nothing(constant, bounds.dual, length, float(dual @ lengths), error):
+    if is_nothing(constant, bounds.dual, length, limit, error):
         return 0.0
     if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
         sums = scale * hypothesis.label_sum - label_sum(dual, data.signs)
@@ -141,20 +149,19 @@ def _minimum(function, low, high):
     return float(best.x)
 
 
-def is_nothing(constant, dual, length, total, error=0.0):
+def is_nothing(constant, dual, length, limit, error=0.0):
     """Return whether no model is better than the best constant classifier, as far as can be computed.
 
     Parameters
     ----------
     constant, dual : float
         The objective of the best constant classifier, and a lower bound.
-    length, total : float
-        |sum_k alpha_k y_k| over the features, and sum_k alpha_k |x_k|.
+    length, limit : float
+        |sum_k alpha_k y_k| over the features, and its size if the samples cancel.
     error : float
-        Rounding of the square of `length`.
+        Rounding of the dual value beyond `SAME_OBJECTIVE`.
     """
-    is_cancelled = length * length <= max((CANCELLED * total) ** 2, error)
-    return constant - dual <= SAME_OBJECTIVE * constant + error and is_cancelled
+    return constant - dual <= SAME_OBJECTIVE * constant + error and length <= limit
 
 
 def _snapped(dual, upper, data):

@@ -388,6 +388,7 @@ class RunState(HasEnding):
                 **state,
             )
         if point is not None:
+            self._standing = self._standing.raised(point.primal - primal)
             self.certificate = self._certificate_of(point)
 
     def _forget_dual_unless(self, sqnorm):

@@ -116,7 +116,8 @@ cdef class Objective:
     margins : ndarray of float64
         w.y_k of the working set.
     is_exact : bool
-        False: `margins` were interpolated along a step, with rounding errors.
+        True: `margins` are products with w. False: they were passed, or interpolated along a step, with rounding
+        errors.
     gap : float
         Primal value minus dual value.
     value : float
@@ -151,7 +152,7 @@ cdef class Objective:
         self.point = Point(w.copy(), margins)
         self.trial = None
         self.gradient, self.step = np.zeros(n), np.empty(n)
-        self.is_exact = True
+        self.is_exact = False
         self.has_free_intercept = data.has_free_intercept
         self.n_penalised = n - self.has_free_intercept
         if self.has_free_intercept:
@@ -177,7 +178,8 @@ cdef class Objective:
     def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
         """Take Newton steps until the gap is at most `share` of the dual value, or `min_gap`; return their number.
 
-        They end early if a step does not reduce the objective by more than rounding errors, or at the time limit.
+        They end early if a step does not reduce the objective by more than rounding errors, unless the smoothing was
+        just reduced, or at the time limit.
         """
         cdef Py_ssize_t n_steps = 0
         cdef bint is_reduced

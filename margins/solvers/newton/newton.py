@@ -261,7 +261,7 @@ class NewtonSolver(Solver):
                 self._reduction * objective.gap,
                 tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps,
             )
-        margins = self._margins_after(n_steps, objective, working_set)
+        margins = self._margins_after(objective, working_set)
         band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
         n_accesses = len(self.data) + n_steps * len(working_set) + hessian.n_read - n_read
         return Steps(objective, fixed, n_steps, margins, band, loss.factor, n_accesses)
@@ -283,12 +283,9 @@ class NewtonSolver(Solver):
         weights = w[:-1] if self.data.has_free_intercept else w
         return 0.5 * float(weights @ weights) + self.loss.value(margins)
 
-    def _margins_after(self, n_steps, objective, working_set):
+    def _margins_after(self, objective, working_set):
         """Return w.y_k of all samples after steps, an ndarray of float64 of shape (m,)."""
-        if n_steps == 0:
-            shift = objective.w[-1] - self.w[-1] if self.data.has_free_intercept else 0.0
-            return self.margins if shift == 0 else self.margins + self._rho * shift * self.data.signs
-        if not objective.is_exact:  # interpolated along a step, with rounding errors
+        if not objective.is_exact:  # scaled from another solver's, or interpolated: with rounding errors
             return products(self.data, self._all, objective.w)
         if working_set is self._all:
             return objective.margins
