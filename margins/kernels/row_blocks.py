@@ -189,7 +189,7 @@ class FormulaBlocks(RowBlocks):
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):
         self._sqnorms = sqnorms
-        _, self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
+        self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
         self._transform = scaled_kernel.compiled()
         self._densely = densely and sparse.issparse(X)
         super().__init__(kernel, X, cache_size)
@@ -219,10 +219,11 @@ class FormulaBlocks(RowBlocks):
         for rows in _batches(m, max(1, BLOCK_VALUES // max(d, 1))):
             block = X[rows].toarray() if self._densely else X[rows]
             if mean is not None:
-                block = factor * (block - mean)
-                self._point_sqnorms[rows] = np.einsum("ij,ij->i", block, block)
-            else:
+                block = block - mean
+            if factor != 1:
                 block = factor * block
+            if mean is not None:
+                self._point_sqnorms[rows] = np.einsum("ij,ij->i", block, block)
             self._points[rows] = block
         if mean is not None:
             unit = (d + 3 + FORMULA_PRODUCTS) * UNIT / (factor * factor)
@@ -324,7 +325,7 @@ class FormulaBlocks(RowBlocks):
 
 
 def scaled(kernel, sqradius):
-    """Return the largest squared norm, the factor of X and the kernel for products in single precision.
+    """Return the factor of X, and the kernel of the result, for products in single precision.
 
     Parameters
     ----------
@@ -334,10 +335,10 @@ def scaled(kernel, sqradius):
         The largest squared norm of a row. If it is large, the factor is a power of two, so it is exact.
     """
     if not MOST_SQNORM < sqradius < math.inf:
-        return sqradius, 1.0, kernel
+        return 1.0, kernel
     factor = 2.0 ** -(math.frexp(sqradius)[1] // 2)
     other = kernel.scaled(factor)
-    return (sqradius, 1.0, kernel) if other is None else (factor * factor * sqradius, factor, other)
+    return (1.0, kernel) if other is None else (factor, other)
 
 
 def _batches(n, length):

@@ -48,7 +48,11 @@ class SharedBlocks:
     @functools.cached_property
     def max_sqnorm(self):
         """The largest squared norm of a row that is multiplied; 0 if the kernel uses no products."""
-        return 0.0 if self._sqnorms is None else scaled(self.kernel, float(self._sqnorms.max()))[0]
+        if self._sqnorms is None:
+            return 0.0
+        longest = float(self._sqnorms.max())
+        factor, _ = scaled(self.kernel, longest)
+        return factor * factor * longest
 
     @functools.cached_property
     def matrix(self):

@@ -68,12 +68,11 @@ class SquaredHinge(MaximumMarginLoss):
     def constant_objective(self, signs, sq_intercept_scaling):
         """See `Loss.constant_objective`."""
         positive, negative = sums_of_classes(self.C, signs)
+        total = positive + negative
         if sq_intercept_scaling == 0:
-            return positive + negative
-        if math.isinf(sq_intercept_scaling):
-            return 4 * positive * (negative / (positive + negative))
-        curvature = positive + negative + 0.5 / sq_intercept_scaling
-        return positive + negative - (positive - negative) * ((positive - negative) / curvature)
+            return total
+        penalty = 0.5 / sq_intercept_scaling
+        return (4 * positive * negative + penalty * total) / (total + penalty)
 
     def gap_of_samples(self, slacks, dual):
         """See `Loss.gap_of_samples`."""

@@ -223,7 +223,7 @@ class TrainingSet:
         other.samples = whole._replace(
             X=None, codes=codes, classes=classes, weight=weight, kept=indices, absent=()
         )
-        other._row_source = SharedRows(self.rows.part(indices))
+        other._X, other._row_source = None, SharedRows(self.rows.part(indices))
         other.features = None if self.features is None else self.features.part(indices)
         if self._original is not None:
             other._original = self._original.part(indices)
@@ -256,7 +256,7 @@ class TrainingSet:
             return self.part(indices, weight, classes, new_codes)
         if not self.is_kernel:
             part = self.part(indices, weight, classes, new_codes)
-            if not part.rows.is_kernel and whole.X is not None:
+            if not part.rows.is_kernel and self._X is not None:
                 part._gram = WholeGram(self._X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)
