@@ -33,7 +33,7 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS = "relative updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

@@ -34,7 +34,7 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS = "relative updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

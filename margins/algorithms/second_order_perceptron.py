@@ -74,7 +74,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS = "relative updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

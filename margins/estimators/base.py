@@ -135,7 +135,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
     # The quantity that sample weights multiply: see `Specification.weights`.
-    WEIGHTS: ClassVar[Literal["C", "C or updates", "updates"]] = "C"
+    WEIGHTS: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
     degree: int = kernel_parameter("degree")

@@ -103,7 +103,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     A subclass defines the size of the cache, and whether it removes samples at random.
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS = "relative updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

@@ -181,6 +181,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
             max_dual=float(self.alpha_bound),
             theta=theta,
+            weights="relative updates" if theta != 0 or any(self.thresholds(units)) else "updates",
             units=units,
             warns=self.WARNS,
             keep_dual=not math.isinf(self.C) or self.lam > 0 or is_bounded,

@@ -6,6 +6,7 @@ division into chunks. A fit leaves such a state, too: `partial_fit` continues fr
 next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
+import math
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -25,7 +26,7 @@ from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import sample_attributes
 from margins.estimators.messages import name_rule_error
 from margins.estimators.names import Caller
-from margins.estimators.stream import Stream, segments_of
+from margins.estimators.stream import SeenWeights, Stream, segments_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
 from margins.parameters import BOOLEAN, parameter
@@ -157,7 +158,11 @@ class OnlineMixin(Declared):
         is_blank = len(samples.kept) == 0
         if is_blank:  # keep the shape and the labels of its samples, but do not process them
             samples = weighted_samples(name, valid, None, None, all_classes=False)
-        training_set = TrainingSet(samples, LINEAR, rows_of)
+        seen = SeenWeights() if is_first else getattr(self, "_seen_weights", SeenWeights())
+        means, seen = seen.followed_by(samples.weight, 0 if is_blank else len(samples.kept))
+        if math.isinf(seen.total):
+            raise ValueError(f"The sum of all weights that {name} has seen must be finite. Got inf.")
+        training_set = TrainingSet(samples, LINEAR, rows_of, mean_weight=means)
         scheme = training_set.scheme
         if is_first:
             check_model_fits(name, scheme.n_problems, samples.n_features)
@@ -191,6 +196,7 @@ class OnlineMixin(Declared):
                 "_streams": streams,
                 "_n_seen": n_seen + samples.n_samples,
                 "_sqradius": sqradius,
+                "_seen_weights": seen,
                 "_digest": None,
             }
             self._set_attributes({**self._attributes_of_streams(fit), **state})
@@ -263,7 +269,8 @@ class OnlineMixin(Declared):
                 run.certificate = run.certificate.without_bound()
         attributes = super()._attributes_of(fit)
         if fit.training_set.is_kernel:
-            return {**attributes, "_streams": None, "_n_seen": 0, "_sqradius": 0.0, "_digest": None}
+            state = {"_streams": None, "_n_seen": 0, "_sqradius": 0.0, "_digest": None}
+            return {**attributes, **state, "_seen_weights": SeenWeights()}
         digest = None if continuation is None else continuation.digest
         if self.warm_start and continuation is None:
             digest = digest_of(samples)
@@ -272,6 +279,7 @@ class OnlineMixin(Declared):
             "_streams": [self._stream_after(run, samples) for run in fit.runs],
             "_sqradius": max(run.sqradius for run in fit.runs),
             "_n_seen": samples.n_samples + (0 if continuation is None else continuation.n_seen),
+            "_seen_weights": SeenWeights().followed_by(samples.weight, len(samples.kept))[1],
             "_digest": digest,
         }
 

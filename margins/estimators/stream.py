@@ -9,6 +9,7 @@ import copy
 import math
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,33 @@ from margins.rules import Average, LongestSurvivor, MistakeHistory, Pocket
 from margins.solvers.base import PhaseRecord
 from margins.solvers.custom._budget import Cache
 from margins.solvers.driver import Epoch
+
+
+class SeenWeights(NamedTuple):
+    """The number and the sum of the sample weights of a stream so far."""
+
+    count: int = 0
+    total: float = 0.0
+
+    def followed_by(self, weight, n):
+        """Return the mean weights up to each of n more samples, None if all are 1, and the sums after.
+
+        Parameters
+        ----------
+        weight : ndarray of float64, shape (n,), or 1.0
+        n : int
+
+        Returns
+        -------
+        means : ndarray of float64, shape (n,), or None
+        seen : SeenWeights
+        """
+        if n == 0 or (not isinstance(weight, np.ndarray) and self.total == self.count):
+            return None, SeenWeights(self.count + n, self.total + n)
+        with np.errstate(over="ignore"):  # one after the other, so that chunks do not change the sum
+            totals = np.cumsum(np.append(self.total, np.broadcast_to(weight, n)))[1:]
+        seen = SeenWeights(self.count + n, float(totals[-1]))
+        return totals / np.arange(self.count + 1, seen.count + 1), seen
 
 
 @dataclass

@@ -88,9 +88,11 @@ class Specification(NamedTuple):
         ``averaging(weights)`` returns the averaging over the iterates of the whole run.
     new_weights : callable or None
         ``new_weights(data)`` returns the state to train instead of a `WeightVector`.
-    weights : {"C", "C or updates", "updates"}
+    weights : {"C", "C or updates", "updates", "relative updates"}
         What the weight of a sample multiplies. "C": its C (nothing if C=inf); "updates": its C, what an
-        update adds, and its vote; "C or updates": "updates" if C=inf, otherwise "C".
+        update adds, and its vote; "C or updates": "updates" if C=inf, otherwise "C". "relative updates":
+        as "updates", but there it counts relative to the mean weight, because a rule has a threshold or
+        another length in units of updates.
     in_stream : bool
         True: more samples may follow.
     patience : Patience or None
@@ -138,7 +140,9 @@ class Specification(NamedTuple):
     @property
     def weighs_updates(self) -> bool:
         """True if the weight of a sample multiplies its updates and its vote."""
-        return self.weights == "updates" or (self.weights == "C or updates" and self.is_hard_margin)
+        return self.weights in ("updates", "relative updates") or (
+            self.weights == "C or updates" and self.is_hard_margin
+        )
 
     def is_proven(self, loss: Loss, certificate: Any) -> bool:
         """Return whether a certificate proves the accuracy and the improvement."""

@@ -36,6 +36,8 @@ class TrainingSet:
         How several classes become binary problems.
     centre : ndarray of float64, shape (d,), optional
         Centre from which solvers measure the features; see `margins.data.centring`.
+    mean_weight : ndarray of float64, shape (m,), optional
+        In a stream: the mean weight of all samples up to each one. None: the mean of these samples.
 
     Attributes
     ----------
@@ -47,10 +49,20 @@ class TrainingSet:
         The rows of X, less the centre, if solvers read the rows of its Gram matrix.
     """
 
-    def __init__(self, samples, kernel, make_rows, *, is_in_parts=False, multi_class="ovr", centre=None):
+    def __init__(
+        self,
+        samples,
+        kernel,
+        make_rows,
+        *,
+        is_in_parts=False,
+        multi_class="ovr",
+        centre=None,
+        mean_weight=None,
+    ):
         self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
         self.multi_class, self._make_rows = multi_class, make_rows
-        self.centre = centre
+        self.centre, self._mean_weight = centre, mean_weight
         X = self._X = samples.X if centre is None else centred(samples.X, centre)
         rows = make_rows(X)
         is_shared = kernel == LINEAR and not is_in_parts
@@ -129,6 +141,8 @@ class TrainingSet:
         if loss is None:
             loss = self._loss_of(specification)
         codes, weight = self.samples.codes, self.samples.weight
+        if specification.weights == "relative updates":
+            weight = relative(weight, self._mean_weight)
         if not (specification.weighs_updates and isinstance(weight, np.ndarray)):
             weight = None
         arguments = (
@@ -306,6 +320,28 @@ def binary_problem(X, positive, specification, loss=None):
     codes, classes = positive.astype(np.intp), np.array([False, True])
     samples = Samples(X, codes, classes, 1.0, np.arange(len(codes)), *X.shape)
     return TrainingSet(samples, LINEAR, rows_of).problem(1, specification, loss)
+
+
+def relative(weight, mean=None):
+    """Return weights relative to their mean, so that a common factor changes nothing.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (m,), or float
+        Positive weights; a float is the weight of all samples.
+    mean : ndarray of float64, shape (m,), optional
+        None: the mean of these weights.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,), or float
+    """
+    if mean is not None:
+        return weight / mean
+    if not isinstance(weight, np.ndarray):
+        return 1.0
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # exact, and no sum overflows
+    return weight / weight.mean()
 
 
 class SharedRows:

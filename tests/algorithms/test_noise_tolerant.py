@@ -59,7 +59,7 @@ def test_weights_multiply_updates_and_votes_as_those_of_the_oracle(averaging, pr
     X, y = problem
     queries = queries_of(X, seed)
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 3.0], len(X))
-    weight[0] = 4.0
+    weight[0] = 4 * len(X) - weight[1:].sum()  # their mean is 4, by which numbers are divided exactly
     gram = X @ X.T if kernel == "precomputed" else None
     for options in OPTIONS:
         classifier = perceptron(

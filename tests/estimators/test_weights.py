@@ -19,9 +19,11 @@ from algorithm_groups import (
 from fitted_clouds import assert_same_fit, clouds, make
 from numpy.testing import assert_allclose, assert_array_equal
 from scikit_learn_checks import VERSION
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.linear_model import Perceptron as LinearPerceptron
 from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import StandardScaler
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
@@ -122,7 +124,7 @@ def test_weights_of_all_kinds_multiply_C(name, params):
     assert_same_fit(fit(class_weight={0: 2 / 3, 1: 2.0}), expected)
     assert_same_fit(fit(np.where(y == 1, 1.0, 2 / 3), class_weight={1: 2.0}), expected)
     if ALGORITHMS[name].WEIGHTS == "updates":
-        pass  # updates are four times as long
+        pass  # without a threshold the iterates of perceptrons are four times as long
     elif "loss" in params:  # for the hinge loss mpu sets b by C alone: one problem, two ways to it
         assert_same_problem(name, fit(np.full(len(y), 4.0)), fit(C=4.0), X, y, 4.0, **params)
     else:
@@ -142,6 +144,49 @@ def test_class_weight_names_the_classes_by_their_labels(name):
         named.fit(X, labels[codes])
         assert_array_equal(named.decision_function(X), expected.decision_function(X))
         assert named.certificates_ == expected.certificates_
+
+
+@quiet
+@pytest.mark.parametrize("factor", [2.0**-13, 2.0**13])  # 1e-4 and 1e4 without rounding
+@pytest.mark.parametrize("name", NAMES)
+def test_a_common_factor_of_weights_is_a_factor_of_C_and_changes_nothing_else(name, factor):
+    X, y = clouds(n_classes=3, distance=1.0)
+    weight = np.random.default_rng(4).uniform(0.5, 2, len(y))
+
+    def scores(weight, C, chunks=0):
+        classifier = make(name, C=C, random_state=0, max_iter=20)
+        if not chunks:
+            return classifier.fit(X, y, weight).decision_function(X)
+        for rows in np.array_split(np.arange(len(y)), chunks):
+            classifier.partial_fit(X[rows], y[rows], [0, 1, 2], weight[rows])
+        return classifier.decision_function(X)
+
+    def assert_same(one, other):
+        # The scores of a model that is still 0 are 0.
+        one, other = (each / np.maximum(np.linalg.norm(each, axis=0), 1e-99) for each in (one, other))
+        assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+    assert_same(scores(factor * weight, 1.0), scores(weight, factor))
+    if name in HARD:
+        assert_same(scores(np.full(len(y), factor), math.inf), scores(np.ones(len(y)), math.inf))
+        return
+    if name != "pegasos":  # whose step is 1 / t after the t-th draw: no step without weights is neutral
+        assert_same(scores(factor * weight, math.inf), scores(weight, math.inf))
+    if hasattr(make(name), "partial_fit"):
+        assert_same(scores(factor * weight, 1.0, chunks=3), scores(weight, factor, chunks=3))
+        assert_same(scores(factor * weight, math.inf, chunks=3), scores(weight, math.inf, chunks=3))
+
+
+@quiet
+@pytest.mark.parametrize("name", ["averaged-perceptron", "pam", "voted-perceptron"])
+def test_weights_that_sum_to_1_train_as_weights_of_mean_1(name):  # AdaBoost's
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    plain = make(name, random_state=0).fit(X, y)
+    weighted = make(name, random_state=0).fit(X, y, np.full(len(y), 1 / len(y)))
+    assert_array_equal(weighted.predict(X), plain.predict(X))
+    boosted = AdaBoostClassifier(make(name, random_state=0), n_estimators=5, random_state=0).fit(X, y)
+    assert boosted.score(X, y) >= 0.95
 
 
 CASES = list(product([1.0, math.inf], [None, "balanced", {1: 3.0}]))
@@ -312,15 +357,18 @@ def test_weights_of_a_stream_multiply_its_updates(name, n_chunks):
     weight = np.random.default_rng(3).choice([0.5, 1.0, 2.0, 5.0], len(y))
     Y = np.where(y == 1, 1, -1)[:, None] * np.c_[X, np.ones(len(y))]
     params, oracle = {**STEPS, **WHOLE_STREAMS}[name]
+    counted = weight
+    if ALGORITHMS[name].WEIGHTS == "relative updates":
+        counted = weight / (np.cumsum(weight) / np.arange(1, len(y) + 1))
     classifier = make(name, intercept_scaling=1.0, **params)
     for rows in np.array_split(np.arange(len(y)), n_chunks):
         classifier.partial_fit(X[rows], y[rows], [0, 1], weight[rows])
     if name in STEPS:
         a, step = np.zeros(Y.shape[1]), oracle()
-        for sample, c in zip(Y, weight, strict=True):
+        for sample, c in zip(Y, counted, strict=True):
             a = step(a, sample, c, sample @ a)
     else:
-        a = oracle(Y, weight)
+        a = oracle(Y, counted)
     found = np.r_[classifier.coef_[0], classifier.intercept_]
     assert_allclose(found / np.linalg.norm(found), a / np.linalg.norm(a), rtol=1e-8, atol=1e-10)
 
@@ -347,7 +395,8 @@ def test_weights_change_a_stream_and_single_updates_with_a_finite_c(name):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_steps_of_passive_aggressive_algorithms_are_multiplied_as_in_scikit_learn(name, steps, C):
     X, y = clouds(distance=1.0)
-    params = {"shuffle": False, "max_iter": 1, "fit_intercept": False, "class_weight": {0: 0.5, 1: 3.0}}
+    # Of mean 1: ours count relative to the mean.
+    params = {"shuffle": False, "max_iter": 1, "fit_intercept": False, "class_weight": {0: 0.5, 1: 1.5}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it has not converged
         theirs = SGDClassifier(penalty=None, learning_rate=steps, eta0=C, tol=None, **params).fit(X, y)

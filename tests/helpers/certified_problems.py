@@ -110,7 +110,7 @@ class Problem:
         """
         if hasattr(classifier, "mistakes_"):
             mistakes = classifier.support_[classifier.mistakes_[0]]
-            weight = np.ones(len(self.y)) if self.weight is None else self.weight
+            weight = np.ones(len(self.y)) if self.weight is None else self.weight / self.weight.mean()
             added = classifier.eta * weight[mistakes] @ self.data[mistakes]
             if self.rho:
                 added[-1] -= classifier.theta_init_ / self.rho

@@ -85,6 +85,9 @@ def replay(classifier, X, y, gram=None, weight=None):
         options |= {"theta_init": theta_init, "C": params["intercept_scaling"] ** 2, "unit": unit}
     else:
         options |= {"theta_init": 0.0, "C": 0.0, "unit": unit}
+    taus = options["tau"].values() if isinstance(options["tau"], dict) else [options["tau"]]
+    if weight is not None and (options["theta_init"] or any(tau * unit for tau in taus)):
+        weight = weight / weight.mean()  # thresholds are in units of updates
     options["weight"] = weight
     problems = []
     for labels in oracle.one_vs_rest(y):
