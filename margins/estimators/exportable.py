@@ -20,6 +20,11 @@ def selected(model: Any) -> Any:
     return model
 
 
+def is_calibrated(model: Any) -> bool:
+    """Return True for a selection of C that predicts by calibrated probabilities."""
+    return isinstance(model, Declared) and hasattr(model, "_calibrated")
+
+
 def check_exportable(classifier: Any, caller: str) -> None:
     """Raise an error unless a classifier is fitted, with scores that other libraries can compute.
 

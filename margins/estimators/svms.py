@@ -12,7 +12,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC, LinearSVC
 
-from margins.estimators.exportable import check_exportable, selected
+from margins.estimators.exportable import check_exportable, is_calibrated, selected
 from margins.estimators.fitted import dense_coef
 from margins.training.schemes import fitted_scheme
 
@@ -26,7 +26,7 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVs
     Parameters
     ----------
     classifier : fitted classifier of margins
-        MarginClassifierCV: its `estimator_` is converted.
+        MarginClassifierCV without `calibration`: its `estimator_` is converted.
 
     Returns
     -------
@@ -40,7 +40,8 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVs
     Raises
     ------
     TypeError
-        If the classifier has no weight vector (voting), or a kernel that SVC does not have.
+        If the classifier has no weight vector (voting), a kernel that SVC does not have, or was fitted
+        with `calibration`, by whose probabilities it predicts.
 
     Examples
     --------
@@ -53,6 +54,12 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVs
     >>> bool((to_sklearn(classifier).predict(X) == classifier.predict(X)).all())
     True
     """
+    if is_calibrated(classifier):
+        raise TypeError(
+            f"classifier of to_sklearn must predict by scores. Got a {type(classifier).__name__} with "
+            "calibration, which predicts by probabilities. Convert its estimator_, and calibrate the "
+            "result by CalibratedClassifierCV."
+        )
     classifier = selected(classifier)
     check_exportable(classifier, "to_sklearn")
     scheme = fitted_scheme(classifier)

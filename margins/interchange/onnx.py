@@ -1,8 +1,9 @@
 """Classifiers in ONNX: a graph of matrix products and the kernel's formula, in double precision.
 
 The inputs are samples of type float or double. The outputs are `label`, and `scores`, as
-`decision_function` returns them, in the type of the input. The graph computes in double precision, so
-its scores differ from the classifier's scores only by the rounding of input and output.
+`decision_function` returns them, in the type of the input; instead of scores a MarginClassifierCV with
+`calibration` has `probabilities`. The graph computes in double precision, so its results differ from the
+classifier's only by the rounding of input and output.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.exportable import check_exportable, selected
+from margins.estimators.exportable import check_exportable, is_calibrated, selected
 from margins.estimators.fitted import dense_coef
 from margins.optional import require
 from margins.registry import available, get
@@ -37,8 +38,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     Parameters
     ----------
     model : fitted classifier of margins, CalibratedClassifierCV, or scikit-learn Pipeline
-        skl2onnx converts the other steps of a Pipeline. For MarginClassifierCV, its `estimator_` is
-        converted: scores without probabilities.
+        skl2onnx converts the other steps of a Pipeline.
     n_features : int, optional
         Number of columns of the input; None: the number of features in the fit.
     double : bool
@@ -47,8 +47,8 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     Returns
     -------
     onnx.ModelProto
-        Its input is `X`, its outputs are `label` and `scores`, or for CalibratedClassifierCV `label` and
-        `probabilities`.
+        Its input is `X`, its outputs are `label` and `scores`, or for CalibratedClassifierCV, and
+        MarginClassifierCV with `calibration`, `label` and `probabilities`.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         If skl2onnx is not installed.
     TypeError
         If the classifier votes, and so has no weight vector, or has a kernel without a formula in ONNX
-        or a calibration other than "sigmoid" and "isotonic".
+        or a CalibratedClassifierCV has a `method` other than "sigmoid" and "isotonic".
     ValueError
         If a label is a date or an integer above 2**63 - 1, or if the input of a Pipeline is not one
         matrix of numbers, because its first step takes text or selects columns by name.
@@ -73,7 +73,9 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     """
     skl2onnx = require("to_onnx", "skl2onnx")
     is_pipeline = hasattr(model, "steps")
-    last = selected(model.steps[-1][1] if is_pipeline else model)
+    last = model.steps[-1][1] if is_pipeline else model
+    if not is_calibrated(last):
+        last = selected(last)
     if is_pipeline:
         model = copy.copy(model)
         model.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
@@ -85,7 +87,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         _check_calibration(last.method)
         classifiers = [calibrated.estimator for calibrated in last.calibrated_classifiers_]
     for classifier in classifiers:
-        check_exportable(classifier, "to_onnx")
+        check_exportable(selected(classifier) if is_calibrated(classifier) else classifier, "to_onnx")
     register_converters(*map(type, classifiers))
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -169,7 +171,8 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     operator = scope.declare_local_operator(f"Margins{type(model).__name__}", model)
     operator.inputs = inputs
     operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
-    operator.outputs.append(scope.declare_local_variable("scores", FloatTensorType()))
+    second = "probabilities" if is_calibrated(model) else "scores"
+    operator.outputs.append(scope.declare_local_variable(second, FloatTensorType()))
     operator.is_output_of_model = True
     return operator.outputs
 
@@ -179,15 +182,23 @@ def _has_two_columns(operator: Any) -> bool:
 
     skl2onnx parses the last step of a model, and itself declares the estimators within that step.
     """
-    is_output = getattr(operator, "is_output_of_model", False)
-    return not is_output and len(operator.raw_operator.classes_) == 2
+    return not _is_output(operator) and len(operator.raw_operator.classes_) == 2
+
+
+def _is_output(operator: Any) -> bool:
+    return getattr(operator, "is_output_of_model", False)
 
 
 def _set_types(operator: Any) -> None:
     """Set the types and shapes of the outputs."""
     from skl2onnx.common import data_types
 
-    check_exportable(operator.raw_operator, "to_onnx")
+    if is_calibrated(operator.raw_operator) and not _is_output(operator):
+        raise TypeError(
+            "A MarginClassifierCV with calibration within another estimator cannot be converted to "
+            "ONNX, because that one may use its scores or its probabilities. Use its estimator_ there."
+        )
+    check_exportable(selected(operator.raw_operator), "to_onnx")
     source, n_classes = operator.inputs[0].type, len(operator.raw_operator.classes_)
     m = source.shape[0]
     labels = _labels(operator.raw_operator)
@@ -199,7 +210,9 @@ def _set_types(operator: Any) -> None:
     is_double = isinstance(source, data_types.DoubleTensorType)
     score_type = data_types.DoubleTensorType if is_double else data_types.FloatTensorType
     operator.outputs[0].type = label_type([m])
-    is_vector = n_classes == 2 and not _has_two_columns(operator)
+    is_vector = (
+        n_classes == 2 and not _has_two_columns(operator) and not is_calibrated(operator.raw_operator)
+    )
     operator.outputs[1].type = score_type([m] if is_vector else [m, n_classes])
 
 
@@ -207,7 +220,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Write the nodes of a classifier."""
     from skl2onnx.common.data_types import DoubleTensorType
 
-    classifier = operator.raw_operator
+    classifier = selected(operator.raw_operator)
     graph = _Graph(scope, container)
     X = graph.cast(operator.inputs[0].full_name, "double")
     scheme = fitted_scheme(classifier)
@@ -227,7 +240,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         scores, index = _decided_by_pairs(graph, scheme, scores)
     else:
         index = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    if _has_two_columns(operator):
+    if is_calibrated(operator.raw_operator):
+        scores = _probabilities(graph, operator.raw_operator, scores)
+        index = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    elif _has_two_columns(operator):
         column = graph.add("Reshape", scores, graph.constant(np.array([-1, 1])))
         scores = graph.add("Concat", graph.add("Neg", column), column, axis=1)
     graph.add("Gather", graph.constant(_labels(classifier)), index, output=operator.outputs[0].full_name)
@@ -248,6 +264,50 @@ def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str
     share = graph.add("Div", sums, graph.add("Mul", scale, graph.constant(3.0)))
     index = graph.add("ArgMax", votes, axis=1, keepdims=0)
     return graph.add("Add", votes, share), index
+
+
+def _probabilities(graph: _Graph, selection: Any, scores: str) -> str:
+    """Add the probabilities that a selection computes from scores, of shape (m, n_classes)."""
+    [fitted] = selection._calibrated.calibrated_classifiers_
+    n_classes = len(selection.classes_)
+    n_columns = 1 if n_classes == 2 else n_classes
+    columns = graph.add("Reshape", scores, graph.constant(np.array([-1, n_columns])))
+    columns = graph.add("Div", columns, graph.constant(float(fitted.estimator.unit)))
+    if selection._calibrated.method == "temperature":
+        if n_classes == 2:
+            columns = graph.add("Concat", graph.add("Neg", columns), columns, axis=1)
+        beta = graph.constant(float(fitted.calibrators[0].beta_))
+        return graph.add("Softmax", graph.add("Mul", columns, beta), axis=1)
+    of_classes = []
+    for column, calibrator in enumerate(fitted.calibrators):
+        value = graph.add("Gather", columns, graph.constant(np.array([column])), axis=1)
+        of_classes.append(_calibrated(graph, calibrator, value))
+    if n_classes == 2:
+        complement = graph.add("Sub", graph.constant(1.0), of_classes[0])
+        return graph.add("Concat", complement, of_classes[0], axis=1)
+    together = graph.add("Concat", *of_classes, axis=1)
+    total = graph.add("ReduceSum", together, graph.constant(np.array([1])), keepdims=1)
+    is_zero = graph.add("Equal", total, graph.constant(0.0))
+    shares = graph.add("Div", together, graph.add("Where", is_zero, graph.constant(1.0), total))
+    return graph.add("Where", is_zero, graph.constant(1 / n_classes), shares)
+
+
+def _calibrated(graph: _Graph, calibrator: Any, value: str) -> str:
+    """Add the probability of a class, by a sigmoid or by interpolation, from a column of its scores."""
+    if hasattr(calibrator, "a_"):
+        scaled = graph.add("Mul", value, graph.constant(-float(calibrator.a_)))
+        return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(-float(calibrator.b_))))
+    x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
+    if len(x) == 1:
+        x, y = np.array([x[0], x[0] + 1]), np.repeat(y, 2)
+    value = graph.add("Max", value, graph.constant(float(x[0])))
+    value = graph.add("Min", value, graph.constant(float(x[-1])))
+    is_before = graph.cast(graph.add("GreaterOrEqual", value, graph.constant(x[1:-1])), "int64")
+    index = graph.add("ReduceSum", is_before, graph.constant(np.array([1])), keepdims=1)
+    start = graph.add("Gather", graph.constant(x), index)
+    slope = graph.add("Gather", graph.constant(np.diff(y) / np.diff(x)), index)
+    rise = graph.add("Mul", slope, graph.add("Sub", value, start))
+    return graph.add("Add", graph.add("Gather", graph.constant(y), index), rise)
 
 
 def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:

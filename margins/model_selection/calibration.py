@@ -4,12 +4,16 @@ The folds of a selection score every sample by a fit to other samples. scikit-le
 fitted to these scores. The sigmoid and isotonic regression calibrate several classes one-vs-rest and
 normalise; a temperature divides the scores of all classes before their softmax. The probabilities
 are the same as with `CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
+So are the predictions: the class with the largest probability, the first of equal ones.
 
 **Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
 Transforming classifier scores into accurate multiclass probability estimates; Guo, Pleiss, Sun &
 Weinberger (2017), On calibration of modern neural networks.
 """
 
+import warnings
+from collections.abc import Callable
+from types import MethodType
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +21,13 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from margins.data.chunks import is_dask
 from margins.data.types import MatrixLike
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
+from margins.estimators.names import display_name
+from margins.estimators.predictions import by_blocks
 from margins.training.schemes import labels_of_scores, positive_codes
 
 TrainTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -30,6 +36,8 @@ METHODS = ("sigmoid", "isotonic", "temperature")
 
 class _Scores(ClassifierMixin, BaseEstimator):
     """A classifier whose samples are already scores, which it divides by `unit`."""
+
+    unit = 1.0  # of calibrators in files of version 0.3.0, which do not have it
 
     def __init__(self, classes: Any = None, unit: float = 1.0) -> None:
         self.classes, self.unit = classes, unit
@@ -148,28 +156,79 @@ def scores_out_of_fold(
     return scores
 
 
-def _calibrates(self: Any) -> bool:
-    return self.calibration is not None
+def warn_of_useless_scores(classifier: Any) -> None:
+    """Warn if the probability of a class does not rise with its score."""
+    [fitted] = classifier._calibrated.calibrated_classifiers_
+    labels, rises = classifier.classes_.tolist(), list(map(_rise, fitted.calibrators))
+    if len(rises) == 1:  # of two classes, or a temperature
+        labels, rises = labels[1:], rises * (len(labels) - 1)
+    for sign, how in (-1, "rank the classes in reverse"), (0, "do not tell the classes apart"):
+        found = [label for label, rise in zip(labels, rises, strict=True) if np.sign(rise) == sign]
+        if found:
+            warnings.warn(
+                f"calibration of {display_name(classifier, 'fit')}: scores of left-out samples {how}: "
+                f"the probability of class {' and '.join(map(repr, found))} does not rise with its "
+                "score. Predictions of new samples are hardly better than by chance there; see "
+                "`scores_` for the accuracy of the folds.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _rise(calibrator: Any) -> float:
+    """Return a number with the sign of the slope of the probability over the score."""
+    if hasattr(calibrator, "a_"):  # Platt's slope
+        return -float(calibrator.a_)
+    if hasattr(calibrator, "y_thresholds_"):
+        return float(np.ptp(calibrator.y_thresholds_))
+    # scikit-learn searches the inverse temperature above exp(-10).
+    return float(calibrator.beta_ > np.exp(-9.99))
+
+
+class _WithCalibration:
+    """A method that exists only with `calibration`; otherwise the error names the parameter."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self._method
+        name = self._method.__name__
+        if instance.calibration is None:
+            raise AttributeError(
+                f"{name} of {owner.__name__} needs calibration='sigmoid', 'isotonic' or 'temperature' "
+                "before fit. Got calibration=None."
+            )
+        return MethodType(self._method, instance)
 
 
 class ProbabilitiesMixin:
     """`predict_proba` and `predict_log_proba` of a classifier with `calibration`."""
 
-    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    @_WithCalibration
     def predict_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
         """Return probabilities of the classes, calibrated on the scores of samples left out of folds.
 
-        As in SVC, the class of the largest score, which `predict` returns, need not have the largest
-        probability, except with ``calibration="temperature"``.
+        `predict` returns the class with the largest probability, the first of equal ones.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
 
         Returns
         -------
         ndarray of float64, shape (n_samples, n_classes)
-            Columns in the order of `classes_`; rows sum to 1.
+            Columns in the order of `classes_`; rows sum to 1. For a dask collection: a dask array, not
+            computed yet.
+
+        Raises
+        ------
+        AttributeError
+            If `calibration` is None.
+        NotFittedError
+            If the last fit was without `calibration`, or with ``refit=False``.
         """
         check_is_fitted(self, "classes_")
         for attribute, needed in (("estimator_", "refit=True"), ("_calibrated", "calibration")):
@@ -178,18 +237,16 @@ class ProbabilitiesMixin:
                     f"predict_proba of {type(self).__name__} needs a fit with {needed}. "
                     "The last fit was without it."
                 )
-        scores = self.decision_function(X)
-        columns = scores.reshape(len(scores), -1)
-        probabilities: NDArray[np.float64] = self._calibrated.predict_proba(columns)
+        probabilities: NDArray[np.float64] = self._probabilities(X)
         return probabilities
 
-    @available_if(_calibrates)  # type: ignore[untyped-decorator]
+    @_WithCalibration
     def predict_log_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
         """Return the logarithms of the probabilities; -inf for a probability of 0.
 
         Parameters
         ----------
-        X : array-like or sparse matrix, shape (n_samples, n_features)
+        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
 
         Returns
         -------
@@ -198,3 +255,18 @@ class ProbabilitiesMixin:
         with np.errstate(divide="ignore"):
             logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
         return logarithms
+
+    def _probabilities(self: Any, X: Any) -> Any:
+        """Return the probabilities of X, from the calibrators of the fit."""
+        if is_dask(X):
+            self.decision_function(X)  # checks X
+            return by_blocks(X, self._probabilities, np.float64, len(self.classes_))
+        scores = self.decision_function(X)
+        return self._calibrated.predict_proba(scores.reshape(len(scores), -1))
+
+    def _most_probable(self: Any, X: Any) -> Any:
+        """Return the class with the largest probability of each row of X, the first of equal ones."""
+        if is_dask(X):
+            self.decision_function(X)  # checks X
+            return by_blocks(X, self._most_probable, self.classes_.dtype)
+        return self.classes_[self._probabilities(X).argmax(axis=1)]

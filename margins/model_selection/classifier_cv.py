@@ -22,6 +22,7 @@ from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import Caller
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
+from margins.estimators.predictions import accuracy_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
 from margins.model_selection.calibration import (
@@ -31,6 +32,7 @@ from margins.model_selection.calibration import (
     check_folds,
     check_method,
     scores_out_of_fold,
+    warn_of_useless_scores,
 )
 from margins.model_selection.checks import DescribedConstraint, is_cv
 from margins.model_selection.fold_paths import score_folds
@@ -79,7 +81,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     - ``leave_one_out_`` : list of LeaveOneOut, for each C; only with ``cv="loo"``.
     - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
 
-    With `calibration` there are also `predict_proba` and `predict_log_proba`.
+    With `calibration` there are also `predict_proba` and `predict_log_proba`, and `predict` returns the
+    class with the largest probability.
 
     A kernel's `gamma` that depends on the samples is computed from all samples, for all folds. If a fold
     lacks a class, the other classes are trained.
@@ -134,7 +137,9 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         "Compute probabilities by Platt's sigmoid, by isotonic regression or by a temperature (needs "
         "scikit-learn 1.8), fitted to the scores of the test sets, as in CalibratedClassifierCV with "
         "``ensemble=False``, without additional fits. The sigmoid and isotonic regression calibrate "
-        "several classes one-vs-rest and normalise, for any `multi_class`. None: no probabilities.",
+        "several classes one-vs-rest and normalise, for any `multi_class`. `predict` and `score` then "
+        "go by the largest probability; `scores_`, by which C is selected, by the scores of the folds. "
+        "None: no probabilities.",
         default=None,
     )
     loss: str | type[Loss] = _same("loss")
@@ -191,6 +196,9 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         -----
         ConvergenceWarning
             If a fit ends before its accuracy is proven.
+        UserWarning
+            If scores of left-out samples rank the classes in reverse, or do not tell them apart, so that
+            the probability of a class does not rise with its score.
         """
         check_parameters(self)
         caller = Caller(self, "fit")
@@ -203,6 +211,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
         if unproven:  # from the folds, and from the fit with the selected C
             warn_of(all_of(unproven), 2)
+        if self.calibration is not None:
+            warn_of_useless_scores(self)
         return self
 
     def _fit(
@@ -344,7 +354,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     def predict(self, X: Any) -> Any:
         """Return the class with the largest score; for two classes, the second if its score is positive.
 
-        With ``multi_class="ovo"``, return the first of the classes with the most votes.
+        With ``multi_class="ovo"``, return the first of the classes with the most votes. If the fit was
+        with `calibration`, return the class with the largest probability, the first of equal ones.
 
         Parameters
         ----------
@@ -354,15 +365,17 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         -------
         ndarray, shape (n_samples,)
         """
+        if hasattr(self, "_calibrated"):
+            return self._most_probable(X)
         if is_in_parts(X):
             return self._selected.predict(X)
         return fitted_scheme(self._selected).predict(self._scores(X), self.classes_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, as `MarginClassifier.score` does."""
-        if is_in_parts(X):
-            return self._selected.score(X, y, sample_weight)
-        accuracy: float = super().score(X, y, sample_weight)
+        check_is_fitted(self, "estimator_")
+        in_parts = is_in_parts(X)
+        accuracy: float = (accuracy_of if in_parts else ClassifierMixin.score)(self, X, y, sample_weight)
         return accuracy
 
     @property

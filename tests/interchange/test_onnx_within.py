@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scikit_learn_checks import VERSION
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -90,6 +91,25 @@ def test_labels_of_other_meta_estimators(how, name, classifier):
     parts = X[:1], X
     for part, (found, *_) in zip(parts, outputs_of(model, *parts), strict=True):
         assert_array_equal(np.ravel(found), model.predict(part))
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_a_calibrated_selection_predicts_by_the_same_probabilities(method, name):
+    if method == "temperature" and VERSION < (1, 8):
+        pytest.skip("needs scikit-learn 1.8")
+    X, y = data(name)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, np.roll(y, 1), y)
+    kinds = ({"kernel": "rbf"}, {"multi_class": "ovo"}) if name == "three classes" else ({},)
+    for kind in kinds:
+        model = margins.MarginClassifierCV(Cs=[0.1, 1.0], calibration=method, **kind)
+        for each in (model.fit(X, y), make_pipeline(StandardScaler(), model).fit(X, y)):
+            session = onnxruntime.InferenceSession(to_onnx(each).SerializeToString())
+            labels, probabilities = session.run(["label", "probabilities"], {"X": X})
+            assert_array_equal(labels, each.predict(X))
+            assert_allclose(probabilities, each.predict_proba(X), atol=1e-6)
+    with pytest.raises(TypeError, match="within another estimator cannot be converted"):
+        outputs_of(OneVsRestClassifier(model).fit(X, y), X[:5])
 
 
 def test_a_pipeline_that_ends_with_a_calibrated_classifier():

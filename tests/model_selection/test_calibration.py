@@ -1,6 +1,7 @@
 """Probabilities of MarginClassifierCV: those of CalibratedClassifierCV, without its fits."""
 
 import pickle
+import warnings
 from itertools import islice
 
 import numpy as np
@@ -11,12 +12,13 @@ from scikit_learn_checks import VERSION
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 import margins
+from margins.data.chunks import Chunks
 from margins.model_selection.calibration import calibrated
 
 METHODS = ("sigmoid", "isotonic", "temperature") if VERSION >= (1, 8) else ("sigmoid", "isotonic")
@@ -54,8 +56,9 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
     losses = [log_loss(y[~train], each, labels=ours.classes_) for each in smoothed]
     if method != "isotonic":
         assert_allclose(found, expected, atol=0.01)
+    assert_array_equal(ours.classes_[found.argmax(axis=1)], ours.predict(X[~train]))
     if method == "temperature":
-        assert_array_equal(ours.classes_[found.argmax(axis=1)], ours.predict(X[~train]))
+        assert_array_equal(ours.predict(X[~train]), ours.estimator_.predict(X[~train]))
     assert abs(losses[0] - losses[1]) < 0.01
     assert_allclose(np.exp(ours.predict_log_proba(X[~train])), found, atol=1e-15)
 
@@ -85,11 +88,80 @@ def test_weights_of_samples_are_those_of_the_calibration():
     assert weighted > 0.7
 
 
+def noise(seed=0, n_classes=2):
+    X = np.random.default_rng(seed).normal(size=(20 * n_classes, 200))
+    return X, np.repeat(np.arange(n_classes), 20)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore:calibration of:UserWarning")
+def test_predictions_have_the_largest_probability(method, multi_class, n_classes):
+    differ = 0
+    for X, y in (
+        noise(0, n_classes),
+        make_classification(300, 8, n_informative=4, n_classes=n_classes, flip_y=0.3, random_state=0),
+    ):
+        classifier = margins.MarginClassifierCV(
+            Cs=[0.1, 1.0], calibration=method, multi_class=multi_class, class_weight="balanced"
+        ).fit(X, y)
+        expected = classifier.classes_[classifier.predict_proba(X).argmax(axis=1)]
+        assert_array_equal(classifier.predict(X), expected)
+        assert classifier.score(X, y) == np.mean(expected == y)
+        chunks = Chunks([(X[index::3], y[index::3]) for index in range(3)])
+        rows = np.concatenate([np.arange(len(y))[index::3] for index in range(3)])
+        assert_array_equal(classifier.predict(chunks), expected[rows])
+        assert_allclose(classifier.predict_proba(chunks), classifier.predict_proba(X)[rows], rtol=1e-9)
+        assert classifier.score(chunks) == pytest.approx(classifier.score(X, y))
+        differ += np.count_nonzero(expected != classifier.estimator_.predict(X))
+    assert differ > 0 or method == "temperature"
+
+
+def test_predictions_of_dask_arrays_have_the_largest_probability():
+    da = pytest.importorskip("dask.array")
+    X, y = make_classification(300, 8, n_informative=4, n_classes=3, flip_y=0.3, random_state=0)
+    classifier = margins.MarginClassifierCV(Cs=[0.1], calibration="isotonic").fit(X, y)
+    lazy = da.from_array(X, chunks=(100, 8))
+    assert_array_equal(classifier.predict(lazy).compute(), classifier.predict(X))
+    assert_allclose(classifier.predict_proba(lazy).compute(), classifier.predict_proba(X), rtol=1e-9)
+    assert classifier.score(lazy, da.from_array(y, chunks=100)) == classifier.score(X, y)
+
+
+def test_scores_that_rank_the_classes_in_reverse_are_reported():
+    X, y = noise()
+    classifier = margins.MarginClassifierCV(calibration="sigmoid")
+    with pytest.warns(UserWarning, match="CV.fit: scores .* rank the classes in reverse: .* class 1 "):
+        classifier.fit(X, y)
+    p = classifier.predict_proba(X)[:, 1]
+    scores = classifier.decision_function(X)
+    assert np.corrcoef(p, scores)[0, 1] < -0.9
+    with pytest.warns(UserWarning, match="rank the classes in reverse: .* class 1 and 2 "):
+        classifier.fit(*noise(0, 3))
+    constant = np.zeros((40, 1))
+    with pytest.warns(UserWarning, match="do not tell the classes apart: .* class 1 does not rise"):
+        margins.MarginClassifierCV(Cs=[1.0], calibration="isotonic", cv=2).fit(constant, y)
+    if "temperature" in METHODS:
+        with pytest.warns(UserWarning, match="do not tell the classes apart"):
+            margins.MarginClassifierCV(calibration="temperature").fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_that_rank_the_classes_are_not_reported(method):
+    for X, y in islice(sets(), 6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            margins.MarginClassifierCV(Cs=[0.1], calibration=method).fit(X, y)
+
+
 def test_without_calibration_there_are_no_probabilities():
     X, y = load_iris(return_X_y=True)
     classifier = margins.MarginClassifierCV(Cs=[1.0]).fit(X, y)
-    assert not hasattr(classifier, "predict_proba")
-    assert not hasattr(classifier, "predict_log_proba")
+    for name in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(classifier, name)
+        with pytest.raises(AttributeError, match=f"{name} of MarginClassifierCV needs calibration='sig"):
+            getattr(classifier, name)
     again = clone(classifier).set_params(calibration="isotonic").fit(X, y)
     copied = pickle.loads(pickle.dumps(again))
     assert_array_equal(copied.predict_proba(X), again.predict_proba(X))

@@ -65,6 +65,19 @@ def test_a_saved_model_is_the_model(name, layout):
         assert_array_equal(saved(again).predict(data), model.predict(data))
 
 
+def test_probabilities_in_a_file_of_version_0_3_have_no_unit():
+    model = margins.MarginClassifierCV(Cs=[1.0], calibration="sigmoid").fit(X, Y)
+    [part] = model._calibrated.calibrated_classifiers_
+    expected = model.predict(X)
+    for calibrator in part.calibrators:
+        calibrator.a_ /= part.estimator.unit
+    for estimator in (part.estimator, model._calibrated.estimator):
+        del estimator.unit
+    again = saved(model)
+    assert_array_equal(again.predict(X), expected)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_that_is_not_fitted_stays_so(name):
     again = saved(MODELS[name]())
@@ -92,6 +105,9 @@ def test_a_selection_is_exported_as_its_classifier():
     assert_allclose(exported.decision_function(X), model.decision_function(X), rtol=1e-9)
     with pytest.raises(ValueError, match="estimator_|fitted"):
         to_sklearn(margins.MarginClassifierCV(Cs=3, refit=False).fit(X, Y))
+    model = margins.MarginClassifierCV(Cs=3, calibration="sigmoid").fit(X, Y)
+    with pytest.raises(TypeError, match="must predict by scores. Got .* Convert its estimator_"):
+        to_sklearn(model)
 
 
 @pytest.mark.parametrize("name", ["selection", "calibrated", "pipeline", "pipeline of a calibrated one"])

@@ -331,6 +331,7 @@ def test_attributes_that_do_not_fit_together_are_rejected(kind):
         load(io.BytesIO(contents))
 
 
+@pytest.mark.filterwarnings("ignore:calibration of:UserWarning")
 @pytest.mark.parametrize(
     "classifier",
     [
