@@ -91,7 +91,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
         AnyOf(OneOf(None, "balanced"), MAPPING),
-        "Factors of the sample weights, by class. 'balanced': m / (n_classes * class count).",
+        "Factors of the weights of all samples of a class, in every binary problem. 'balanced': "
+        "m / (n_classes * class count).",
         default=None,
     )
     max_iter: int = parameter(
