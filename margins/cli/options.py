@@ -39,7 +39,12 @@ def options_of_source(command):
         type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
-        help="Format of DATA. auto: by its extension (.csv, .parquet, otherwise svmlight).",
+        help="Format of DATA. auto: by its extension (.csv, .tsv, .parquet, otherwise svmlight).",
+    )
+    @click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="Character between columns (CSV), such as ';' or tab. Default: tab for .tsv, else a comma.",
     )
     @click.option("--target", metavar="NAME", help="Label column (CSV and Parquet).")
     @click.option(
@@ -54,11 +59,14 @@ def options_of_source(command):
         help="Feature indices start at 0 (svmlight); the model remembers it.",
     )
     @functools.wraps(command)
-    def with_source(*args, format_, target, categorical, zero_based, **kwargs):
+    def with_source(*args, format_, delimiter, target, categorical, zero_based, **kwargs):
+        delimiter = _delimiter_of(delimiter)
         names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
 
         def read(path, quiet=False):
-            source = Source(path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet)
+            source = Source(
+                path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet, delimiter
+            )
             if source.is_table:
                 packages = ("pandas",) if source.kind == "csv" else ("pyarrow", "pandas")
                 require(f"{path}: reading it", *packages)
@@ -67,6 +75,20 @@ def options_of_source(command):
         return command(*args, read=read, **kwargs)
 
     return with_source
+
+
+def _delimiter_of(text):
+    """Return the delimiter that an option states; None if it is not given."""
+    if text is None:
+        return None
+    from margins.data.csv_records import check_delimiter
+
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    try:
+        check_delimiter(delimiter, "--delimiter")
+    except ValueError as error:
+        raise CommandError(f"{error} A tab is tab.") from error
+    return delimiter
 
 
 settings = click.option(

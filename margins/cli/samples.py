@@ -7,7 +7,7 @@ from margins.cli.files import contents_of
 from margins.cli.output import note
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
-SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 # For training. A fit has several weight vectors per class, each of a gigabyte at this size: a larger
@@ -24,16 +24,36 @@ class Source(NamedTuple):
     categorical: tuple[str, ...] = ()  # columns of categories in a table
     zero_based: bool = False  # True: indices in svmlight's format begin at 0
     quiet: bool = False  # True: no notes about features or values that are ignored
+    given_delimiter: str | None = None  # of the columns of CSV; None: by the extension
 
     @property
     def kind(self):
         """The format: "svmlight", "csv" or "parquet"."""
         if self.format != "auto":
             return self.format
+        by_default = "svmlight" if self.given_delimiter is None else "csv"
+        return next((kind for end, kind in SUFFIXES.items() if self._name.endswith(end)), by_default)
+
+    @property
+    def delimiter(self):
+        """The character between the columns of CSV."""
+        return self.given_delimiter or ("\t" if self._name.endswith(".tsv") else ",")
+
+    def check_delimiter(self):
+        """Raise CommandError if a delimiter is given for another format than CSV."""
+        if self.given_delimiter is not None and self.kind != "csv":
+            raise CommandError(
+                f"{self.path}: --delimiter is for CSV, but this file is read as {self.kind}. Leave it "
+                "out, or give --format csv."
+            )
+
+    @property
+    def _name(self):
+        """The path without the extension of a compression."""
         name = self.path.lower()
         for compression in COMPRESSIONS:
             name = name.removesuffix(compression)
-        return next((kind for end, kind in SUFFIXES.items() if name.endswith(end)), "svmlight")
+        return name
 
     @property
     def first_index(self):
@@ -73,6 +93,7 @@ def read_arrays(source, *, to_train):
 
 def check_options(source):
     """Raise CommandError if an option is not for svmlight's format."""
+    source.check_delimiter()
     if source.target is not None or source.categorical:
         raise CommandError(
             f"{source.path}: --target and --categorical are for tables, but this file is read in "

@@ -53,6 +53,11 @@ def check_alike(sources):
                 f"{source.path}: all files must have the format of {first.path}, {first.kind}. Got "
                 f"{source.kind}. Leave it out, or give --format if its extension is wrong."
             )
+        if source.kind == "csv" and source.delimiter != first.delimiter:
+            raise CommandError(
+                f"{source.path}: all files must have the delimiter of {first.path}, "
+                f"{first.delimiter!r}. Got {source.delimiter!r}. Leave it out, or give --delimiter."
+            )
 
 
 def reason_to_stream(sources, is_asked, may_stream):

@@ -130,8 +130,11 @@ def _parts(sources, read_as):
     source, paths = sources[0], [source.path for source in sources]
     from margins.data.chunk_tables import csv_parts, parquet_parts
 
-    parts_of = csv_parts if source.kind == "csv" else parquet_parts
-    parts = parts_of(paths, source.target, None, None, None, read_as=read_as)
+    options = {"read_as": read_as}
+    if source.kind == "csv":
+        parts = csv_parts(paths, source.target, None, None, None, delimiter=source.delimiter, **options)
+    else:
+        parts = parquet_parts(paths, source.target, None, None, None, **options)
     names = parts[0].columns.names
     for name in source.categorical:
         if name not in names:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from margins.cli.errors import CommandError, samples_in_files, samples_of, unreadable
 from margins.cli.files import contents_of
 from margins.data.chunk_columns import check_same_columns
-from margins.data.csv_records import check_lengths, malformed_field, read_csv
+from margins.data.csv_records import check_lengths, hint_of_delimiter, malformed_field, read_csv
 from margins.data.labels import check_present, labels_like, labels_to_train
 from margins.data.table_values import MISSING, Distinct, WrongValue, numbers_of, text_of
 
@@ -60,6 +60,7 @@ def check_options(source, needs_labels):
             f"{source.path}: --zero-based is for svmlight's format, but this file is read as a table. "
             "Leave it out, or give --format svmlight."
         )
+    source.check_delimiter()
     if needs_labels and source.target is None:
         raise CommandError(f"{source.path}: a table needs --target NAME, the label column.")
 
@@ -74,7 +75,7 @@ def _read(source, needs_labels, trained=None):
     texts = {*categorical, *([target] if needs_labels else ())}
     if source.kind == "csv":
         with samples_of(source.path):
-            table = read_csv(contents, source.path, texts)
+            table = read_csv(contents, source.path, texts, delimiter=source.delimiter)
     else:
         table = _read_parquet(contents, source.path)
     columns = [str(name) for name in table.columns]
@@ -162,7 +163,8 @@ def _check_columns(path, columns, of_model, of_options):
         missing = [name for name in names if name not in columns]
         if missing:
             allowed = ", ".join(map(repr, columns))
-            raise error(f"{path}: there is no column {missing[0]!r}. Columns: {allowed}.")
+            hint = hint_of_delimiter(columns)
+            raise error(f"{path}: there is no column {missing[0]!r}. Columns: {allowed}.{hint}")
 
 
 def _read_parquet(contents, path):
@@ -183,6 +185,6 @@ def _read_parquet(contents, path):
 def _located(source, contents, error):
     """Return the exception for a value that is not allowed, with its place in the file."""
     if source.kind == "csv":
-        check_lengths(contents, source.path)
-        return malformed_field(contents, source.path, error)
+        check_lengths(contents, source.path, source.delimiter)
+        return malformed_field(contents, source.path, error, source.delimiter)
     return unreadable(f"{source.path}: row {error.row}: {error}")

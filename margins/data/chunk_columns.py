@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from margins.data.csv_records import hint_of_delimiter
 from margins.data.table_values import Distinct, numbers_of, text_of, texts_of
 
 # Hint in the error of a text column, in Python; a command names its option instead.
@@ -27,6 +28,7 @@ class TableColumns(NamedTuple):
     categories: dict[str, list[Any]]  # values of category columns, each a column of 0 and 1
     weight: str | None  # the column of sample weights
     read_as: ReadAs | None = None
+    delimiter: str = ","  # of CSV
 
     @property
     def texts(self):
@@ -89,7 +91,8 @@ def columns_of(tables, target, columns, categories, weight):
         available = f"Columns: {', '.join(map(repr, header))}."
         missing = [name for name in required if name not in header]
         if missing:
-            raise ValueError(f"{path}: there is no column {missing[0]!r}. {available}")
+            hint = hint_of_delimiter(header)
+            raise ValueError(f"{path}: there is no column {missing[0]!r}. {available}{hint}")
         if len(set(header)) < len(header):
             raise ValueError(f"{path}: every column must have a different name. {available}")
     if target in names or not names or target == weight or weight in names:

@@ -8,7 +8,7 @@ import csv
 import io
 
 from margins.data.chunk_columns import columns_of, samples_of
-from margins.data.csv_records import check_lengths, malformed_field, names_of, read_csv
+from margins.data.csv_records import check_delimiter, check_lengths, malformed_field, names_of, read_csv
 from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.data.labels import check_present, kind_of, labels_of
 from margins.data.malformed import MalformedFile
@@ -139,8 +139,8 @@ class LinesOfCsv:
         """Return the MalformedFile for a WrongValue in a row of this part, with its place."""
         contents = self._contents()
         try:
-            check_lengths(contents, self.path)
-            return self._moved(malformed_field(contents, self.path, error))
+            check_lengths(contents, self.path, self.columns.delimiter)
+            return self._moved(malformed_field(contents, self.path, error, self.columns.delimiter))
         except MalformedFile as error_of_length:
             return self._moved(error_of_length)
 
@@ -153,7 +153,7 @@ class LinesOfCsv:
 
     def _read(self, contents, names=None):
         try:
-            return read_csv(contents, self.path, self.columns.texts, names)
+            return read_csv(contents, self.path, self.columns.texts, names, self.columns.delimiter)
         except MalformedFile:
             raise
         except ValueError as error:
@@ -185,19 +185,23 @@ class LinesOfCsv:
         return part
 
 
-def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, read_as=None):
+def csv_parts(
+    paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, read_as=None, delimiter=","
+):
     """Divide CSV files with a header into parts of about `n_bytes` (list of LinesOfCsv).
 
     If there are several parts, the first is read to find the kind of the labels, which must be the same
     in all parts. A command sets `read_as` (ReadAs) instead.
     """
-    headers = [_header_of(path) for path in paths]
+    check_delimiter(delimiter, "delimiter of Chunks.from_csv")
+    headers = [_header_of(path, delimiter) for path in paths]
     tables = [(path, names) for path, (_, names) in zip(paths, headers, strict=True)]
-    table_columns = columns_of(tables, target, columns, categories, weight)._replace(read_as=read_as)
+    table_columns = columns_of(tables, target, columns, categories, weight)
+    table_columns = table_columns._replace(read_as=read_as, delimiter=delimiter)
     parts = [
         LinesOfCsv(path, header, begin, end, table_columns)
         for path, (header, _) in zip(paths, headers, strict=True)
-        for begin, end in ranges_of_lines(path, n_bytes, len(header), has_quotes=True)
+        for begin, end in ranges_of_lines(path, n_bytes, len(header), delimiter)
     ]
     check_not_empty(parts, paths, "Chunks.from_csv")
     if read_as is not None or len(parts) == 1:
@@ -206,12 +210,13 @@ def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, re
     return [part.with_kind(kind) for part in parts]
 
 
-def _header_of(path):
+def _header_of(path, delimiter):
     """Return the first line of a CSV file (bytes), and the names in it (list of str)."""
-    _, end = next(ranges_of_lines(path, 1, has_quotes=True), (0, 0))
+    _, end = next(ranges_of_lines(path, 1, delimiter=delimiter), (0, 0))
     header = bytes_of(path, 0, end)
     try:
-        [names] = csv.reader(io.StringIO(header.decode("utf-8-sig"), newline=""))
+        lines = io.StringIO(header.decode("utf-8-sig"), newline="")
+        [names] = csv.reader(lines, delimiter=delimiter)
     except (UnicodeDecodeError, ValueError, csv.Error) as error:
         raise ValueError(f"{path}: must be CSV in UTF-8 and start with a header: {error}") from error
     return header, names_of(names)

@@ -96,9 +96,8 @@ class Chunks(Sequence[Any]):
         ValueError
             If an argument is not allowed, or if lengths differ.
         """
-        if n_rows is not None and (
-            not isinstance(n_rows, Integral) or isinstance(n_rows, bool) or n_rows < 1
-        ):
+        is_size = isinstance(n_rows, Integral) and not isinstance(n_rows, bool) and n_rows >= 1
+        if n_rows is not None and not is_size:
             raise ValueError(
                 f"n_rows of Chunks.of_rows must be None or an integer in [1, inf). Got {n_rows!r}."
             )
@@ -120,8 +119,7 @@ class Chunks(Sequence[Any]):
                 )
         itemsize = 8 if is_frame else X.dtype.itemsize
         size = int(n_rows or 0) or max(CHUNK_BYTES // max(X.shape[1] * itemsize, 1), 1)
-        starts = range(0, X.shape[0], size)
-        return cls([RowsReader(X, y, weight, start, start + size) for start in starts])
+        return cls([RowsReader(X, y, weight, i, i + size) for i in range(0, X.shape[0], size)])
 
     @classmethod
     def from_parquet(
@@ -179,6 +177,7 @@ class Chunks(Sequence[Any]):
         columns: Sequence[str] | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         sample_weight: str | None = None,
+        delimiter: str = ",",
     ) -> "Chunks":
         """Read uncompressed CSV files with a header, about 32 megabytes of lines at a time.
 
@@ -187,6 +186,8 @@ class Chunks(Sequence[Any]):
         paths, target, columns, categories, sample_weight
             As in `from_parquet`. The first 32 megabytes, which are read at once, decide whether labels
             are whole numbers, booleans or text. A label of another kind raises an error with its place.
+        delimiter : str
+            Character between columns, such as ``";"`` or ``"\\t"``: one of ASCII, no letter or digit.
 
         Returns
         -------
@@ -203,7 +204,7 @@ class Chunks(Sequence[Any]):
         from margins.data.chunk_tables import csv_parts
 
         files = files_of(paths, "Chunks.from_csv")
-        return cls(csv_parts(files, target, columns, categories, sample_weight))
+        return cls(csv_parts(files, target, columns, categories, sample_weight, delimiter=delimiter))
 
     @classmethod
     def from_svmlight(

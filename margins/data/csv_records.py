@@ -1,6 +1,10 @@
-"""Reads CSV by pandas, and finds the place of malformed records by the csv module."""
+"""Reads CSV by pandas, and finds the place of malformed records by the csv module.
+
+The delimiter of columns is a comma or another character, such as a tab or a semicolon.
+"""
 
 import csv
+import functools
 import io
 import itertools
 import re
@@ -11,10 +15,33 @@ from margins.data.malformed import MalformedFile
 from margins.data.table_values import MISSING
 
 # A field of a record. In a field that does not start with a quote, quotes are ordinary characters.
-FIELD = re.compile(r'(?:"[^"]*(?:""[^"]*)*(?:"|\Z))?[^,\r\n]*')
+FIELD = r'(?:"[^"]*(?:""[^"]*)*(?:"|\Z))?[^%s\r\n]*'
+USUAL_DELIMITERS = ",;\t|"
 
 
-def read_csv(contents, path, texts, columns=None):
+@functools.cache
+def _field(delimiter):
+    """Return the pattern of a field of a record."""
+    return re.compile(FIELD % re.escape(delimiter))
+
+
+def check_delimiter(delimiter, name):
+    """Raise a ValueError unless a delimiter is a character that neither numbers nor names contain."""
+    allowed = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not allowed or delimiter.isalnum() or delimiter in "\"'+-._\r\n\0":
+        raise ValueError(
+            f"{name} must be one ASCII character other than letters, digits, quotes, '+', '-', '.', '_' "
+            f"and line ends. Got {delimiter!r}."
+        )
+
+
+def hint_of_delimiter(names):
+    """Return a sentence about the delimiter if the only column name contains one, otherwise ""."""
+    found = [each for each in USUAL_DELIMITERS if len(names) == 1 and each in names[0]]
+    return f" If {found[0]!r} separates the columns, set the delimiter to it." if found else ""
+
+
+def read_csv(contents, path, texts, columns=None, delimiter=","):
     """Read a table (pandas.DataFrame).
 
     Parameters
@@ -26,6 +53,7 @@ def read_csv(contents, path, texts, columns=None):
         Columns to read as text, as written.
     columns : list of str, optional
         Columns to read; None: all, which is the only way to detect every row that is too long.
+    delimiter : str
 
     Raises
     ------
@@ -37,11 +65,11 @@ def read_csv(contents, path, texts, columns=None):
     import pandas
 
     check_encoding(contents, path)
-    names = check_header(contents, path)
-    first = [len(fields) for _, _, fields in itertools.islice(records_of(contents, path), 2)]
+    names = check_header(contents, path, delimiter)
+    first = [len(fields) for _, _, fields in itertools.islice(records_of(contents, path, delimiter), 2)]
     if len(set(first)) > 1:  # pandas would take the row names from a first row that is too long
-        check_lengths(contents, path)
-    options = {"encoding": "utf-8-sig", "keep_default_na": False}
+        check_lengths(contents, path, delimiter)
+    options = {"sep": delimiter, "encoding": "utf-8-sig", "keep_default_na": False}
     try:
         table = pandas.read_csv(
             io.BytesIO(contents),
@@ -56,10 +84,12 @@ def read_csv(contents, path, texts, columns=None):
         if changed:
             table[changed] = pandas.read_csv(io.BytesIO(contents), usecols=changed, dtype=str, **options)
     except ValueError as error:
-        check_lengths(contents, path)
+        check_lengths(contents, path, delimiter)
         raise ValueError(f"is not a valid CSV file: {error}") from error
     if any((table[name] == "").any() for name in texts if name in table):
-        check_lengths(contents, path)  # pandas turns the missing fields of a short row into empty texts
+        check_lengths(
+            contents, path, delimiter
+        )  # pandas turns the missing fields of a short row into empty texts
     return table
 
 
@@ -81,7 +111,7 @@ def check_encoding(contents, path):
         )
 
 
-def records_of(contents, path):
+def records_of(contents, path, delimiter):
     """Yield (first line number, raw text, fields) of every record that is not blank."""
     lines = io.TextIOWrapper(io.BytesIO(contents), encoding="utf-8-sig", newline="")
     record_lines = []
@@ -91,11 +121,11 @@ def records_of(contents, path):
             record_lines.append(line)
             yield line
 
-    number = 1
+    number, blanks = 1, " \t\r\n".replace(delimiter, "")
     try:
-        for fields in csv.reader(recorded_lines()):
+        for fields in csv.reader(recorded_lines(), delimiter=delimiter):
             text = "".join(record_lines)
-            if text.strip(" \t\r\n"):  # pandas, too, skips records of blanks
+            if text.strip(blanks):  # pandas, too, skips records of blanks
                 yield number, text, fields
             number += len(record_lines)
             record_lines.clear()
@@ -108,12 +138,12 @@ def names_of(header):
     return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
 
 
-def place_of(line, text, field):
+def place_of(line, text, field, delimiter):
     """Return the line and column of a field of a record, or of its end if it has no such field."""
     start = 0
     for _ in range(field):
-        end = FIELD.match(text, start).end()
-        if not text.startswith(",", end):
+        end = _field(delimiter).match(text, start).end()
+        if not text.startswith(delimiter, end):
             start = len(text.rstrip("\r\n"))
             break
         start = end + 1
@@ -121,40 +151,39 @@ def place_of(line, text, field):
     return line + before.count("\n"), len(before) - before.rfind("\n")
 
 
-def check_header(contents, path):
+def check_header(contents, path, delimiter):
     """Return the column names (list of str); raise a MalformedFile if two columns have the same name."""
-    line, text, header = next(records_of(contents, path), (1, "", []))
+    line, text, header = next(records_of(contents, path, delimiter), (1, "", []))
     names = names_of(header)
     for position, name in enumerate(names):
         if name in names[:position]:
             raise MalformedFile(
                 path,
-                *place_of(line, text, position),
+                *place_of(line, text, position, delimiter),
                 f"every column must have a different name. Got {name!r} for columns "
                 f"{names.index(name) + 1} and {position + 1}.",
             )
     return names
 
 
-def check_lengths(contents, path):
+def check_lengths(contents, path, delimiter):
     """Raise a MalformedFile at the first record with another number of fields than the header."""
-    n_fields = None
-    for line, text, fields in records_of(contents, path):
-        if n_fields is None:
-            n_fields = len(fields)
-        elif len(fields) != n_fields:
-            place = place_of(line, text, min(n_fields, len(fields)))
-            raise MalformedFile(
-                path, *place, f"a row must have {n_fields} fields, like the header. Got {len(fields)}."
-            )
+    header = None
+    for line, text, fields in records_of(contents, path, delimiter):
+        if header is None:
+            header = fields
+        elif len(fields) != len(header):
+            place = place_of(line, text, min(len(header), len(fields)), delimiter)
+            problem = f"a row must have {len(header)} fields, like the header. Got {len(fields)}."
+            raise MalformedFile(path, *place, problem + hint_of_delimiter(header))
 
 
-def malformed_field(contents, path, error):
+def malformed_field(contents, path, error, delimiter):
     """Return the MalformedFile for the first field that a WrongValue rejects."""
-    header, *records = records_of(contents, path)
+    header, *records = records_of(contents, path, delimiter)
     index = names_of(header[2]).index(error.column)
     wrong = (record for record in records if error.is_wrong(record[2][index]))
     line, text, fields = next(wrong, records[error.row])
     got = repr(fields[index]) if fields[index] else "an empty field"
     problem = f"{error.allowed}. Got {got}.{error.hint}"
-    return MalformedFile(path, *place_of(line, text, index), problem)
+    return MalformedFile(path, *place_of(line, text, index, delimiter), problem)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 TEXT_BYTES = 1 << 25
 # Quoted text, in which two quotes stand for one, and the closing quote if there is one.
 CLOSING = re.compile(rb'[^"]*(?:""[^"]*)*"?')
-QUOTED = re.compile(rb'"(?:(?<=[,\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)')  # a literal first byte is fast
+QUOTED = rb'"(?:(?<=[%b\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)'  # a literal first byte is fast
 
 
 def files_of(paths, name):
@@ -34,7 +34,7 @@ def check_not_empty(parts, paths, name):
         raise ValueError(f"{', '.join(paths)}: {name} needs at least one sample. Got none.")
 
 
-def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
+def ranges_of_lines(path, n_bytes, begin=0, delimiter=None):
     """Divide a file at line ends, and yield (begin, end) of parts of about `n_bytes`.
 
     Parameters
@@ -44,10 +44,12 @@ def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
         Minimum size of a part, except the last.
     begin : int
         Position of the first line.
-    has_quotes : bool
-        True: the lines are CSV, in which no line ends within quotes. As in pandas, only a quote at the
-        start of a field opens quoted text; others, as in ``5" pipe``, are ordinary characters.
+    delimiter : str, optional
+        The lines are CSV with this delimiter, in which no line ends within quotes. As in pandas, only a
+        quote at the start of a field opens quoted text; others, as in ``5" pipe``, are ordinary
+        characters. None: there are no quotes.
     """
+    quoted = None if delimiter is None else re.compile(QUOTED % re.escape(delimiter.encode()))
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while begin < size:
@@ -56,23 +58,25 @@ def ranges_of_lines(path, n_bytes, begin=0, has_quotes=False):
             if not text.endswith(b"\n"):
                 text += file.readline()
             end = begin + len(text)
-            is_open = has_quotes and _ends_within_quotes(text.removeprefix(b"\xef\xbb\xbf"))
+            is_open = quoted is not None and _ends_within_quotes(
+                text.removeprefix(b"\xef\xbb\xbf"), quoted
+            )
             while is_open and end < size:
                 text = file.readline()
                 end += len(text)
-                is_open = _ends_within_quotes(text, is_open=True)
+                is_open = _ends_within_quotes(text, quoted, is_open=True)
             yield begin, end
             begin = end
 
 
-def _ends_within_quotes(text, is_open=False):
+def _ends_within_quotes(text, quoted, is_open=False):
     """Return whether lines of CSV end within quotes; `is_open`: they start within quotes."""
     position = 0
     if is_open:
         position = CLOSING.match(text).end()
         if not text.endswith(b'"', 0, position):
             return True
-    return any(not match[1] for match in QUOTED.finditer(text, position))
+    return any(not match[1] for match in quoted.finditer(text, position))
 
 
 def bytes_of(path, begin, end):

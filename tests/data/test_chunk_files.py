@@ -107,7 +107,7 @@ def test_lines_of_svmlight_are_chunks(tmp_path):
 def test_ranges_end_where_lines_do(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b'a\n"b\nc"\nd\n"e\n\n"x\nlast')
-    ranges = list(ranges_of_lines(str(path), 3, has_quotes=True))
+    ranges = list(ranges_of_lines(str(path), 3, delimiter=","))
     text = path.read_bytes()
     assert [text[begin:end] for begin, end in ranges] == [b'a\n"b\nc"\n', b'd\n"e\n\n"x\n', b"last"]
     assert list(ranges_of_lines(str(path), 10**6)) == [(0, len(text))]
