@@ -105,10 +105,13 @@ def weights_given(name, m, sample_weight):
     Parameters and errors are the same as in `sample_weights`.
     """
     check_unmasked(sample_weight, f"sample_weight of {name}")
-    if isinstance(sample_weight, str):
+    values = np.asarray(sample_weight).ravel()
+    texts = values if values.dtype.kind in "OUS" else ()  # NumPy makes numbers of texts
+    text = next((each for each in texts if isinstance(each, str | bytes)), None)
+    if text is not None:
         raise ValueError(
             f"sample_weight of {name} must be a number, or hold a number for each of the {m} samples. "
-            f"Got {sample_weight!r}. Weights of classes are `class_weight`."
+            f"Got {str(text)!r}. Weights of classes are `class_weight`."
         )
     if isinstance(sample_weight, Number):
         sample_weight = np.full(m, sample_weight)

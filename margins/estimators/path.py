@@ -1,9 +1,8 @@
 """Regularisation paths: fits of the same samples for many penalties C, each with a proof."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -221,7 +220,7 @@ def _fits_along(
     return [Fit(training_set, runs[0].specification, list(runs)) for runs in runs_per_c]
 
 
-def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np.float64]:
+def grid_of(Cs: Any, caller: object) -> NDArray[np.float64]:
     """Return the values of C that the parameter `Cs` asks for (ndarray of float64, shape (n_cs,)).
 
     Raises
@@ -229,10 +228,11 @@ def grid_of(Cs: int | ArrayLike | Sequence[float], caller: object) -> NDArray[np
     ValueError
         If it is neither an integer >= 1 nor an array of finite numbers > 0.
     """
-    if isinstance(Cs, Integral) and not isinstance(Cs, bool) and Cs >= 1:
+    if isinstance(Cs, Integral) and not isinstance(Cs, bool) and int(Cs) >= 1:
         return np.logspace(SMALLEST_OF_GRID, LARGEST_OF_GRID, int(Cs))
-    try:
-        grid = None if isinstance(Cs, Real | str) else np.array(Cs, dtype=np.float64)
+    try:  # NumPy makes numbers of texts and truth values
+        are_numbers = all(isinstance(C, Number) and not isinstance(C, bool) for C in Cs)
+        grid = np.array(Cs, dtype=np.float64) if are_numbers else None
     except (TypeError, ValueError):
         grid = None
     if grid is None or grid.ndim != 1 or not len(grid) or not np.all((grid > 0) & (grid < np.inf)):

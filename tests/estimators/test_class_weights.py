@@ -33,8 +33,9 @@ def test_a_class_weight_is_the_weight_of_every_sample_of_the_class(name):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("kind", [{}, {"multi_class": "ovo"}, {"kernel": "rbf"}])
 def test_so_it_is_for_every_loss_scheme_and_kernel(loss, kind):
-    by_class = margins.MarginClassifier(loss=loss, class_weight=WEIGHTS, **kind).fit(X, Y)
-    by_sample = margins.MarginClassifier(loss=loss, **kind).fit(X, Y, OF_SAMPLES)
+    params = {"loss": loss, "random_state": 0, **kind}
+    by_class = margins.MarginClassifier(class_weight=WEIGHTS, **params).fit(X, Y)
+    by_sample = margins.MarginClassifier(**params).fit(X, Y, OF_SAMPLES)
     assert_array_equal(by_class.decision_function(X), by_sample.decision_function(X))
 
 
@@ -61,3 +62,9 @@ def test_linear_svc_weighs_only_the_positive_class(loss):
     for code, coef in enumerate(by_class):
         binary = margins.MarginClassifier(loss=loss, eps=1e-9, class_weight={True: WEIGHTS[code]})
         assert_allclose(binary.fit(X, code == Y).coef_[0], coef, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [["2"] * 150, np.full(150, b"2"), np.full(150, "2", object)])
+def test_texts_are_no_weights_of_samples(weight):
+    with pytest.raises(ValueError, match="sample_weight of .* must be a number, or .* Got .*2"):
+        margins.MarginClassifier().fit(X, Y, weight)

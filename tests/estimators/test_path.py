@@ -5,6 +5,8 @@ import gc
 import re
 import warnings
 import weakref
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -197,10 +199,19 @@ def test_a_fit_that_is_not_proven_is_reported_with_its_C():
 
 
 def test_values_of_C_are_checked_before_any_work():
-    for Cs in (0, -1, True, "abc", 1.5, [], [[1.0]], [1.0, 0.0], [np.inf], [np.nan]):
+    texts_and_truths = ("12", ["1"], [b"1"], [True], [1.0, True], np.array([True]), np.array(["1"]))
+    numbers = (0, -1, True, 1.5, [], [[1.0]], [1.0, 0.0], [np.inf], [np.nan], [None], [1j])
+    for Cs in ("abc", *numbers, *texts_and_truths):
         sentence = "Cs of svm_path must be an integer >= 1, or finite numbers.* Got "
         with pytest.raises(ValueError, match=sentence + re.escape(repr(Cs))):
             margins.svm_path(None, None, Cs)
+        with pytest.raises(ValueError, match=sentence.replace("svm_path", "MarginClassifierCV.fit")):
+            margins.MarginClassifierCV(Cs=Cs).fit(None, None)
+
+
+def test_numbers_of_all_kinds_are_values_of_C():
+    for Cs in ([1], (1.0, 2), np.array([1, 2]), np.float32([0.5]), [Fraction(1, 2), Decimal("0.5")]):
+        np.testing.assert_array_equal(grid_of(Cs, "a test"), np.array(Cs, dtype=float))
 
 
 def test_an_integer_stands_for_the_grid_of_scikit_learn():
