@@ -2,11 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import is_in_parts
@@ -181,7 +182,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         sample_weight : array-like of float, shape (n_samples,), optional
             Factor of C for each sample, in fits; test scores are not weighted.
         groups : array-like, shape (n_samples,), optional
-            For the splitter: samples of one group stay together.
+            Samples of one group stay together: an integer `cv` means StratifiedGroupKFold. A splitter
+            that ignores groups raises an error.
 
         Returns
         -------
@@ -240,7 +242,10 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
             self._fit_left_out(valid, sample_weight, groups, Cs, estimator, caller)
             return
         cv = listed(5 if self.cv is None else self.cv)
-        splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
+        if isinstance(cv, Integral) and groups is not None:
+            splitter = StratifiedGroupKFold(int(cv))
+        else:
+            splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
         folds = folds_of(splitter, X, y, groups, "cv", caller)
         # Without weights, because they depend on the fold.
         training_set = estimator.training_set_of(weighted_samples(caller, valid, None, None))

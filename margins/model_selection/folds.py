@@ -6,6 +6,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from margins.data.validation import checked_labels
+
 
 def listed(cv):
     """Return `cv`, as a list if it is an iterable of folds, such as a generator."""
@@ -46,14 +48,44 @@ def splitter_of(cv, groups, seed, name, caller):
     )
 
 
+def codes_of_groups(groups, n_samples, caller):
+    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,)).
+
+    Raises
+    ------
+    ValueError
+        If labels are missing or of a wrong number, or if there are fewer than 2 groups.
+    """
+    labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
+    if labels.shape != (n_samples,):
+        raise ValueError(
+            f"groups of {caller} must have one label for each of the {n_samples} samples. Got shape "
+            f"{labels.shape}."
+        )
+    is_missing = labels != labels  # nan, and NaT
+    if is_missing.any():
+        first = int(is_missing.argmax())
+        raise ValueError(
+            f"groups of {caller} must not have missing labels. Got {labels[first]!s} for sample {first}."
+        )
+    codes = np.unique(labels, return_inverse=True)[1].reshape(n_samples)
+    if codes.max() == 0:
+        raise ValueError(
+            f"groups of {caller} must contain at least 2 groups. Got 1: {labels[0].item()!r}."
+        )
+    return codes.astype(np.intp)
+
+
 def folds_of(splitter, X, y, groups, name, caller):
     """Return rows of the training and test set of every fold: list of (ndarray of int, ndarray of int).
 
     Raises
     ------
     ValueError
-        If there are no folds, or a classifier cannot be trained and tested on one of them.
+        If there are no folds, or a classifier cannot be trained and tested on one of them, or a fold
+        trains and tests on samples of one group, as folds of a splitter that ignores groups do.
     """
+    codes = None if groups is None else codes_of_groups(groups, len(y), caller)
     pairs = splitter.split(X, y, groups) if hasattr(splitter, "split") else splitter
     folds = []
     for number, pair in enumerate(pairs):
@@ -63,6 +95,14 @@ def folds_of(splitter, X, y, groups, name, caller):
         except (TypeError, ValueError):
             raise ValueError(f"{fold} must be a pair (train, test). Got {pair!r}.") from None
         rows = [_rows(part, len(y), fold) for part in (train, test)]
+        if codes is not None:
+            shared = np.flatnonzero(np.isin(codes, codes[rows[0]]) & np.isin(codes, codes[rows[1]]))
+            if len(shared):
+                raise ValueError(
+                    f"{fold} must not train and test on samples of one group, if groups are given. Got "
+                    f"group {np.asarray(groups)[shared[0]].item()!r} in both sets. Use an integer, or a "
+                    "splitter of groups such as GroupKFold."
+                )
         labels = y[rows[0]]
         if np.all(labels == labels[0]):  # np.unique would sort, which may take longer than a fit
             raise ValueError(f"{fold} must train on at least 2 classes. Got 1.")

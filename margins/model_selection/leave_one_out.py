@@ -12,11 +12,12 @@ from scipy import sparse
 
 from margins.data.chunks import is_in_parts
 from margins.data.types import MatrixLike
-from margins.data.validation import ValidSamples, checked_labels, validate_samples
+from margins.data.validation import ValidSamples, validate_samples
 from margins.decremental.scores import LeavingOut, ScoreBounds
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import Caller
 from margins.losses import LOSSES
+from margins.model_selection.folds import codes_of_groups
 from margins.model_selection.tables import frame
 
 NAME = "leave_one_out"
@@ -357,24 +358,8 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
                 f"groups of {caller} must contain at least 2 groups. Got 1: all samples are duplicates."
             )
         return codes
-    labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
-    if labels.shape != (n_samples,):
-        raise ValueError(
-            f"groups of {caller} must have one label for each of the {n_samples} samples. Got shape "
-            f"{labels.shape}."
-        )
-    is_missing = labels != labels  # nan, and NaT
-    if is_missing.any():
-        first = int(is_missing.argmax())
-        raise ValueError(
-            f"groups of {caller} must not have missing labels. Got {labels[first]!s} for sample {first}."
-        )
-    codes = np.unique(labels, return_inverse=True)[1].reshape(n_samples)
-    if codes.max() == 0:
-        raise ValueError(
-            f"groups of {caller} must contain at least 2 groups. Got 1: {labels[0].item()!r}."
-        )
-    return codes.astype(np.intp)
+    numbers: NDArray[np.intp] = codes_of_groups(groups, n_samples, caller)
+    return numbers
 
 
 def _codes_of_rows(X: Any) -> NDArray[np.intp]:

@@ -33,7 +33,7 @@ scoring : str, callable, list of str, or dict, default="accuracy"
 refit : str, optional
     The metric that decides, if there are several.
 groups : array-like, shape (n_samples,), optional
-    For the splitters: samples of one group stay together.
+    Samples of one group stay together; a splitter that ignores groups raises an error.
 sample_weight : array-like of float, shape (n_samples,), optional
     For fits; test scores are not weighted.
 n_jobs : int, optional
