@@ -214,6 +214,11 @@ def check_parameters(estimator: Named) -> None:
     cls: type[Any] = type(estimator)
     # mypy considers a class unhashable.
     for name, default, allowed in _declarations(cls):  # type: ignore[arg-type]
+        if name not in values:
+            raise TypeError(
+                f"{cls.__name__} has an __init__ that does not set the parameter {name!r}. Leave it "
+                "out: the parameters that a class declares by `parameter` make its constructor."
+            )
         # Defaults are allowed; skipping their check shortens small fits.
         if values[name] is not default and not allowed.contains(values[name]):
             # Look up the name only for an error, because that takes longer than small fits.
@@ -229,13 +234,26 @@ def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:
 @functools.cache
 def _declarations(cls: type[Any]) -> tuple[tuple[str, Any, Constraint], ...]:
     """Return (name, default, constraint) of every declared parameter of a class."""
-    return tuple((f.name, f.default, f.metadata["allowed"]) for f in dataclasses.fields(cls))
+    return tuple((field.name, field.default, field.metadata["allowed"]) for field in _fields(cls))
+
+
+def _fields(cls: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the fields of a class; raise TypeError if one is not declared by `parameter`."""
+    fields = dataclasses.fields(cls)
+    for field in fields:
+        if "allowed" not in field.metadata:
+            raise TypeError(
+                f"{field.name} of {cls.__name__} must be declared as {field.name}: TYPE = "
+                "parameter(ALLOWED, DESCRIPTION, default=...). Got an annotation without `parameter`. "
+                "If it is not a parameter, annotate it as ClassVar."
+            )
+    return fields
 
 
 def describe_parameters(cls: type[Any]) -> str:
     """Return the numpydoc section "Parameters" of a class, made from its declarations."""
     lines = ["Parameters", "----------"]
-    for field in dataclasses.fields(cls):
+    for field in _fields(cls):
         lines.append(f"{field.name} : {field.metadata['allowed']}, default={field.default!r}")
         description = inspect.cleandoc(field.metadata["description"])
         lines += textwrap.wrap(

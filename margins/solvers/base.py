@@ -281,6 +281,11 @@ class Phase(NamedTuple):
         """Return the solver of the phase, or a solver for its rules."""
         if self.solver is not None:
             return self.solver
+        if not isinstance(self.rules, Rules):
+            raise TypeError(
+                "Phase needs rules, Rules(condition, update, shrink), or a solver. "
+                f"Got rules={self.rules!r}."
+            )
         return RulesSolver(self.rules, self.levels, self.full_pass_rules, self.n_samples)
 
 

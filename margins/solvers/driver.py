@@ -38,16 +38,29 @@ class Run(RunState):
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run."""
+        if phases is None or isinstance(phases, Phase):
+            raise self._wrong_phases("None" if phases is None else "a phase that is returned")
         for phase in phases:
+            if not isinstance(phase, Phase):
+                raise self._wrong_phases(repr(phase))
             if self.n_epochs > 0:  # even with very little time, part of an epoch runs
                 self._stop = self._limit_reached()
             if self._stop is None:
                 self._run_phase(phase)
             if self._stop is not None:
                 break
+        if not self.history:
+            raise self._wrong_phases("no phase")
         self.conclude()
         if self.solver is not None:
             self.solver.release()
+
+    def _wrong_phases(self, got):
+        """Return the error of an algorithm whose `phases` does not yield phases."""
+        return TypeError(
+            f"phases of {self.specification.name} must yield instances of margins.solvers.base.Phase, "
+            f"at least one: `yield Phase(...)`. Got {got}."
+        )
 
     def _run_phase(self, phase):
         """Run one phase, epoch by epoch."""
