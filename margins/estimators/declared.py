@@ -110,7 +110,7 @@ class Declared:
         return names
 
     def _display_name(self, method: str | None = None) -> str:
-        """Return the registered name and the class, and the method if there is one, for messages.
+        """Return the name of the estimator, and the method if there is one, for messages.
 
         An estimator that works for another estimator has it as its `_owner`, and uses its name.
         """

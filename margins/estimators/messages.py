@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from margins.estimators.names import display_name
+from margins.estimators.names import display_name, shown_name
 from margins.registry import name_of
 from margins.solvers.base import Ending
 from margins.solvers.certification import rounding_of_sqnorm
@@ -21,8 +21,8 @@ MIN_USUAL_RATIO = 1e-8
 
 
 def short_name(estimator):
-    """Return the registered name of an estimator or, if it has none, its class (str)."""
-    return name_of(type(estimator)) or type(estimator).__name__
+    """Return the registered name of an estimator or, for `auto` or without a name, its class (str)."""
+    return shown_name(name_of(type(estimator))) or type(estimator).__name__
 
 
 def name_rule_error(error, estimator, kept):
@@ -186,6 +186,6 @@ def _what_separates(estimator, run):
         is_optional = hasattr(estimator, "penalize_intercept")
         text += " A penalised intercept costs much if features are far from 0: centre them"
         text += ", or set penalize_intercept=False." if is_optional else "."
-    if short_name(estimator) != "auto":
+    if short_name(estimator) != "MarginClassifier":
         text += " MarginClassifier(C=inf) separates the classes, or proves that no hyperplane does."
     return text

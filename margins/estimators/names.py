@@ -5,6 +5,11 @@ from typing import Any, NamedTuple
 from margins.registry import name_of, name_of_path
 
 
+def shown_name(name: str | None) -> str | None:
+    """Return a registered name for messages; None for `auto`, whose class is the one that users call."""
+    return None if name == "auto" else name
+
+
 def display_name(estimator: object, method: str | None = None) -> str:
     """Return the name of an estimator in errors and warnings: its registered name and its class.
 
@@ -21,7 +26,7 @@ def display_name(estimator: object, method: str | None = None) -> str:
     'pdm (DynamicMarginPerceptron.fit)'
     """
     kind = type(estimator)
-    name, text = name_of(kind), kind.__name__ + (f".{method}" if method else "")
+    name, text = shown_name(name_of(kind)), kind.__name__ + (f".{method}" if method else "")
     return f"{name} ({text})" if name else text
 
 
@@ -35,7 +40,7 @@ def display_name_of_path(path: str) -> str:
     >>> display_name_of_path("sklearn.svm._classes.LinearSVC")
     'LinearSVC'
     """
-    name, kind = name_of_path(path), path.rpartition(".")[2]
+    name, kind = shown_name(name_of_path(path)), path.rpartition(".")[2]
     return f"{name} ({kind})" if name else kind
 
 

@@ -36,6 +36,6 @@ def progress_to(write: Callable[[str], object]) -> Iterator[None]:
 
 
 def reporter_of(estimator: object) -> Callable[[str], object]:
-    """Return a function that writes a progress line, preceded by the registered name."""
+    """Return a function that writes a progress line, preceded by the name of the estimator."""
     name, write = short_name(estimator), _write.get()
     return lambda line: write(f"{name}: {line}")

@@ -325,8 +325,8 @@ def test_the_model_is_none_of_the_inputs(run, train_file, test_file, tmp_path, l
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--kernel", "rbf"), "kernel of auto (MarginClassifier.fit) must be 'linear'"),
-        (("-C", "inf"), "C of auto (MarginClassifier.fit) must be finite"),
+        (("--kernel", "rbf"), "kernel of MarginClassifier.fit must be 'linear'"),
+        (("-C", "inf"), "C of MarginClassifier.fit must be finite"),
         (("-a", "pegasos"), "must be in memory here. Got Chunks"),
         (("--target", "y"), "--target and --categorical are for tables"),
     ],

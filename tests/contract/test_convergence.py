@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from sklearn.exceptions import ConvergenceWarning
+from small_problems import shown_name
 
 import margins
 
@@ -202,7 +203,7 @@ def test_inseparable_data_end_at_max_iter_with_a_warning_that_states_the_certifi
     # Those that converged_ is about: of alma, of its own norm.
     (certificate,) = getattr(classifier, "normalised_certificates_", classifier.certificates_)
     assert not classifier.converged_
-    prefix = f"{name} ({type(classifier).__name__}) did not converge: "
+    prefix = f"{shown_name(name)} did not converge: "
     if name == "auto" and classifier.n_iter_ < max_iter:  # it has proven that they are inseparable
         assert message.startswith(
             f"{prefix}no hyperplane separates the classes by a margin of more than "

@@ -104,7 +104,9 @@ def test_bootstraps_of_a_rare_class_fit(estimator):
 
 
 def test_two_classes_must_have_samples_of_positive_weight():
-    message = r"^At least 2 classes of auto .* must have samples of positive weight\. Got 1: 0\.$"
+    message = (
+        r"^At least 2 classes of MarginClassifier.fit must have samples of positive weight\. Got 1: 0\.$"
+    )
     with pytest.raises(ValueError, match=message):
         margins.MarginClassifier().fit(X, Y, without(1, 2))
 

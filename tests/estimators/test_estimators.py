@@ -245,9 +245,10 @@ def test_verbose_fit_prints_a_line_for_every_epoch(name, capsys):
         out, err = capsys.readouterr()
         assert err == ""
         lines = out.splitlines()
+        short = "MarginClassifier" if name == "auto" else name
         assert len(lines) == classifier.n_iter_
         for number, line in enumerate(lines, start=1):
-            assert line.startswith(f"{name}: epoch {number} (")
+            assert line.startswith(f"{short}: epoch {number} (")
         assert str(classifier.n_updates_) in lines[-1]
 
 
@@ -281,7 +282,7 @@ def test_warning_names_the_class_without_a_proof(name, stop):
     assert warning.category is ConvergenceWarning
     assert warning.filename == __file__  # of the caller of fit
     worst = np.argmax([certificate.gap for certificate in classifier.certificates_])
-    who, label = f"{name} ({type(classifier).__name__})", classifier.classes_[worst]
+    who, label = classifier._display_name(), classifier.classes_[worst]
     assert str(warning.message).startswith(f"{who} did not converge for class '{label}': max_iter=1 ")
     assert str(warning.message).endswith("Nor did 2 of the other 2 problems.")
 

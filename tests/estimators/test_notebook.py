@@ -25,7 +25,7 @@ def test_after_a_fit_the_solver_and_the_certificate_are_shown_once():
     certificate = classifier.certificates_[0]
     for text in (classifier._repr_html_(), classifier._repr_mimebundle_()["text/html"]):
         assert text.count('class="margins-certificates"') == 1
-        assert f"auto, solver <b>{classifier.solver_}</b>: converged" in text
+        assert f"MarginClassifier, solver <b>{classifier.solver_}</b>: converged" in text
         assert f"{certificate.gap:.3g}" in text and f"{certificate.fraction:.6g}" in text
     with config_context(display="text"):
         assert "text/html" not in classifier._repr_mimebundle_()

@@ -61,6 +61,6 @@ def test_a_kernel_model_has_no_coef_to_sparsify():
         assert not hasattr(classifier, method)
         assert not hasattr(margins.get("voted-perceptron")(), method)
         classifier.set_params(kernel="linear")  # the model is that of the kernel
-        with pytest.raises(AttributeError, match=f"{method}. needs a linear classifier"):
+        with pytest.raises(AttributeError, match=f"{method} needs a linear classifier"):
             getattr(classifier, method)()
         classifier.set_params(kernel="rbf")

@@ -37,7 +37,8 @@ def own_name(name):
 
 def shown_name(name, method=None):
     """The name of an algorithm, or of a method of it, in errors."""
-    return f"{name} ({own_name(name)}{'.' + method if method else ''})"
+    text = own_name(name) + (f".{method}" if method else "")
+    return text if name == "auto" else f"{name} ({text})"
 
 
 def assert_finite(classifier, X):

@@ -60,7 +60,8 @@ def test_what_fits_or_is_not_known_is_trained(monkeypatch, nothing_negligible):
 def test_1000_classes_of_a_million_features_state_their_size(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 10 * 10**9)
     with pytest.raises(
-        MemoryError, match=r"fit\).* 1000 x 1000000 weights take 8\.0 GB.*at least 2 times.*Got 10\.0 GB"
+        MemoryError,
+        match=r"fit must.* 1000 x 1000000 weights take 8\.0 GB.*at least 2 times.*Got 10\.0 GB",
     ):
         margins.MarginClassifier().fit(*wide(n_classes=1000))
 

@@ -271,7 +271,7 @@ X_OF_ERRORS, Y_OF_ERRORS = scaled(load_breast_cancer, 20)
     ("classifier", "keywords", "error", "text"),
     [
         (margins.get("pdm")(), {}, TypeError, "classifier of leave_one_out must be a MarginClassifier"),
-        (margins.MarginClassifier(C=np.inf), {}, ValueError, r"leave_one_out\) must be finite"),
+        (margins.MarginClassifier(C=np.inf), {}, ValueError, r"leave_one_out must be finite"),
         (margins.MarginClassifier(max_time=1.0), {}, ValueError, "max_time of .* must be None"),
         (margins.MarginClassifier(C=-1), {}, ValueError, "C of"),
         (margins.MarginClassifier(), {"groups": "same"}, ValueError, "must be an array or 'duplicates'"),

@@ -146,7 +146,7 @@ def test_an_error_of_a_reader_has_a_note_that_names_the_chunk():
     for method in (margins.MarginClassifier().fit, margins.MarginClassifier().fit(X, Y).score):
         with pytest.raises(OSError, match="the disk is gone") as caught:
             method(Chunks([(X, Y), broken]))
-        assert caught.value.__notes__[0].startswith("The function that reads chunk 1 of auto")
+        assert caught.value.__notes__[0].startswith("The function that reads chunk 1 of Margin")
 
 
 @pytest.mark.parametrize(

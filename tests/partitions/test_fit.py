@@ -274,9 +274,9 @@ def test_progress_states_passes_and_gaps(capsys):
     X, y = problem()
     classifier = margins.MarginClassifier(verbose=1, random_state=0).fit(chunks_of(X, y, 3))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "auto: pass 1: 3000 samples with 8 features in 3 chunks"
+    assert lines[0] == "MarginClassifier: pass 1: 3000 samples with 8 features in 3 chunks"
     assert len(lines) == 1 + classifier.n_iter_
-    assert lines[-1].startswith(f"auto: pass {1 + classifier.n_iter_} (newton)")
+    assert lines[-1].startswith(f"MarginClassifier: pass {1 + classifier.n_iter_} (newton)")
     assert f"gap {classifier.certificates_[0].gap:.3g}" in lines[-1]
     curve = classifier.learning_curve_[0]
     assert [epoch.epoch for epoch in curve] == list(range(1, classifier.n_iter_ + 1))
