@@ -1,11 +1,12 @@
 """Values of tables: equal values are read as equal, in any spelling of CSV and Parquet."""
 
-import functools
 import numbers
 import re
 from decimal import Decimal
 
 import numpy as np
+
+from margins.linalg.threads import computed_once
 
 # Fields of CSV that stand for a missing value, except in categories.
 MISSING = frozenset(
@@ -138,7 +139,7 @@ class Distinct:
     def __init__(self, column):
         self.column, self.name, self.kind = column, column.name, column.dtype.kind
 
-    @functools.cached_property
+    @computed_once
     def _coded(self):
         import pandas
 

@@ -1,13 +1,12 @@
 """The exact solution of a dual problem, computed from nearly optimal dual variables."""
 
-import functools
-
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from margins.decremental._pivots import FREE, UPPER, ZERO
 from margins.decremental.paths import ROUNDING, Paths
 from margins.decremental.response import response_of
+from margins.linalg.threads import computed_once
 
 # Maximum number of guesses of the free variables; nearly optimal dual variables need few.
 MAX_ROUNDS = 20
@@ -36,7 +35,7 @@ class Solution:
         self.problem, self.alpha, self.bias, self.free = problem, alpha, bias, free
         self.sigma = augmented_margins(problem, alpha, bias)
 
-    @functools.cached_property
+    @computed_once
     def response(self):
         """The response of the solution: DualResponse or PrimalResponse."""
         return response_of(self.problem, self.free)

@@ -3,7 +3,6 @@
 In one-vs-one, the matrix of a pair consists of blocks of two classes, which other pairs read, too.
 """
 
-import functools
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +18,7 @@ from margins.kernels.semidefinite import (
     negative_minor,
     some_samples,
 )
-from margins.linalg.threads import one_thread
+from margins.linalg.threads import computed_once, one_thread
 
 BYTES_OF_WHOLE = 12  # for each element of a matrix in both double and single precision
 
@@ -45,7 +44,7 @@ class SharedBlocks:
         """Use blocks of classes (BlocksOfClasses) of the same samples as the matrix."""
         self._class_blocks = blocks_of_classes
 
-    @functools.cached_property
+    @computed_once
     def max_sqnorm(self):
         """The largest squared norm of a row that is multiplied; 0 if the kernel uses no products."""
         if self._sqnorms is None:
@@ -54,7 +53,7 @@ class SharedBlocks:
         factor, _ = scaled(self.kernel, longest)
         return factor * factor * longest
 
-    @functools.cached_property
+    @computed_once
     def matrix(self):
         """The whole kernel matrix in double precision (ndarray of float64, shape (m, m))."""
         if self._class_blocks is not None:
@@ -79,7 +78,7 @@ class SharedBlocks:
         """
         return self._initial_evidence or self._evidence
 
-    @functools.cached_property
+    @computed_once
     def _initial_evidence(self):
         """The evidence before any row is computed, from the whole matrix or evenly spread samples."""
         if self.kernel.is_semidefinite:

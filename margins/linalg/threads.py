@@ -17,6 +17,26 @@ from margins.linalg._context import Context
 MAX_WAIT = 10.0
 
 
+class computed_once:
+    """Property that is computed on first use, without the lock of `functools.cached_property`.
+
+    Until Python 3.11 all objects of a class share that lock, and a child that is forked while another
+    thread holds it waits forever. Two threads may both compute the value; the second stays.
+    """
+
+    def __init__(self, method):
+        self._method, self.__doc__ = method, method.__doc__
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        value = vars(instance)[self._name] = self._method(instance)
+        return value
+
+
 @functools.cache
 def _libraries():
     """Return the BLAS libraries of this process, cached: finding them takes longer than a small fit."""

@@ -4,6 +4,7 @@ The states of partitions are stored by the key of the fit and the number of the 
 state is computed again.
 """
 
+import os
 import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
@@ -57,3 +58,6 @@ class Store:
 
 
 STORE = Store()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=STORE.__init__)  # another thread may hold the lock

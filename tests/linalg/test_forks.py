@@ -1,6 +1,7 @@
 """Children forked while other threads fit: locks are free, and BLAS has as many threads as before."""
 
 import os
+import pkgutil
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 import margins
 from margins.linalg.threads import one_thread, set_n_threads
+from margins.partitions.store import STORE
 
 
 def is_measured():
@@ -48,12 +50,29 @@ def libraries():
         set_n_threads(library, n_threads)
 
 
-def fit(m=60):
+def samples(m):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(m, 12)), rng.integers(2, size=m)
+    return rng.normal(size=(m, 12)), rng.integers(2, size=m)
+
+
+def estimator(kernel="linear"):
+    return margins.MarginClassifier(loss="hinge", eps=1e-3, max_iter=20, kernel=kernel)
+
+
+def fit(m=60, kernel="linear"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return margins.MarginClassifier(loss="hinge", eps=1e-3, max_iter=20).fit(X, y)
+        return estimator(kernel).fit(*samples(m))
+
+
+def leave_one_out():
+    return margins.leave_one_out(estimator(), *samples(20), exact=True)
+
+
+def keep_and_forget():
+    STORE.of("a fit", 0)
+    STORE.forget("a fit")
+    return True
 
 
 def numbers(libraries):
@@ -79,13 +98,13 @@ def outcome_of_child(action):
     return HANGS
 
 
-def outcomes_while_others_fit(libraries, n_forks):
+def outcomes_while_others_fit(libraries, n_forks, kernel):
     """The outcomes of children that fit, forked while two threads fit: set of int."""
 
     def in_child():
         if numbers(libraries) - {N_THREADS}:
             return WRONG_OUTSIDE
-        fit()
+        fit(kernel=kernel)
         with one_thread():
             if numbers(libraries) - {1}:
                 return WRONG_INSIDE
@@ -95,7 +114,7 @@ def outcomes_while_others_fit(libraries, n_forks):
 
     def work():
         while not ended.is_set():
-            fit(300)
+            fit(300, kernel)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -114,13 +133,45 @@ def outcomes_while_others_fit(libraries, n_forks):
     return found
 
 
-def test_children_forked_while_others_fit_neither_hang_nor_lose_threads(libraries):
-    assert outcomes_while_others_fit(libraries, 12) == {CORRECT}
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_children_forked_while_others_fit_neither_hang_nor_lose_threads(libraries, kernel):
+    assert outcomes_while_others_fit(libraries, 12, kernel) == {CORRECT}
 
 
 @pytest.mark.slow
-def test_hundreds_of_children_neither_hang_nor_lose_threads(libraries):
-    assert outcomes_while_others_fit(libraries, 300) == {CORRECT}
+@pytest.mark.parametrize(("kernel", "n_forks"), [("linear", 300), ("rbf", 1000)])
+def test_hundreds_of_children_neither_hang_nor_lose_threads(libraries, kernel, n_forks):
+    assert outcomes_while_others_fit(libraries, n_forks, kernel) == {CORRECT}
+
+
+@pytest.mark.parametrize(
+    ("step", "hold"),
+    [
+        ("margins.kernels.shared_blocks.matrix_of", lambda: fit(kernel="rbf")),
+        ("margins.decremental.solution.response_of", leave_one_out),
+        ("margins.data.permutations.generator_of", fit),
+        ("margins.partitions.store.Kept", keep_and_forget),
+    ],
+)
+def test_a_child_forked_while_a_thread_is_in_a_step_does_the_step_itself(monkeypatch, step, hold):
+    """No object that a step makes on demand is made under a lock that children inherit."""
+    function, main = pkgutil.resolve_name(step), threading.get_ident()
+    inside, may_leave = threading.Event(), threading.Event()
+
+    def slow(*args, **kwargs):
+        if threading.get_ident() != main:
+            inside.set()
+            may_leave.wait(60)
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(step, slow)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(60)
+    outcome = outcome_of_child(lambda: CORRECT if hold() else FAILED)
+    may_leave.set()
+    thread.join()
+    assert outcome == CORRECT
 
 
 def test_a_child_forked_within_the_limit_leaves_it_as_its_parent_does(libraries):

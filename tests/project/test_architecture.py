@@ -242,3 +242,9 @@ def test_no_comment_of_the_planner_and_its_solvers_names_a_data_set():
         if name.search(comment)
     ]
     assert found == []
+
+
+def test_no_object_is_made_under_a_lock_that_a_forked_child_inherits():
+    """`functools.cached_property` has one, until Python 3.11."""
+    decorator = re.compile(r"@(functools\.)?cached_property")
+    assert [p for p in sources(".py", ".pyx") if decorator.search(p.read_text(encoding="utf-8"))] == []
