@@ -19,6 +19,8 @@ from margins.decremental.solution import solution_of
 
 # Number of values in one matrix of a block of samples; a block needs six such matrices.
 BLOCK_SIZE = 2**19
+# Bounds from exact solutions that are wider than this, relative to 1 + |margin|, show lost digits.
+WIDE = 1e-3
 # Number of support vectors whose margins are estimated together.
 N_ESTIMATES = 256
 
@@ -158,7 +160,7 @@ class LeftOut:
         Returns
         -------
         list of ndarray of intp
-            The groups whose paths did not reach their ends.
+            The groups whose paths did not reach their ends, or lost many digits on the way.
         """
         if self._paths is None:
             self._paths = Paths(self.solution)
@@ -171,7 +173,12 @@ class LeftOut:
                 else:
                     ends.append((group, end.alpha, end.directions))
             self._narrow(ends)
+            left += [group for group, *_ in ends if self._is_wide(group).any()]
         return left
+
+    def _is_wide(self, group):
+        """Return for which samples of a group the bounds leave more than `WIDE` (ndarray of bool)."""
+        return ~(self.upper[group] - self.lower[group] <= WIDE * (1 + np.abs(self.margin[group])))
 
     def solve(self, group, alpha, bias):
         """Narrow the bounds of the samples of a group, by a solution without the group.

@@ -16,8 +16,9 @@ from scipy import sparse
 
 from margins.solvers.rounding import EPSILON
 
-# Added to D_k, so that duplicates have one solution and ties are broken. It is relative to the median of
-# |x|^2 without zero rows, or to |x_k|^2 if that is larger: one long sample does not blur the others.
+# Added to D_k = 0, so that duplicates have one solution and ties are broken. It is relative to the
+# median of |x|^2 without zero rows, or to |x_k|^2 if that is larger: one long sample does not blur the
+# others.
 RIDGE = 3e-11
 # Distance from a bound that counts as rounding, relative to the largest dual variable.
 ROUNDING = 1e-12
@@ -127,7 +128,7 @@ class BoxProblem:
     diag : ndarray of float64, shape (m,)
         D_k of the loss.
     ridge : ndarray of float64, shape (m,)
-        D_k plus the small ridge that solutions use. No bound relies on it.
+        D_k or, for the hinge loss, the small ridge that solutions use. No bound relies on it.
     """
 
     def __init__(self, inner, signs, penalties, is_smooth, is_free):
@@ -142,6 +143,8 @@ class BoxProblem:
         lengths = np.maximum(inner.feature_sqnorms, _typical(inner.feature_sqnorms[inside]))
         spread = np.linspace(1, 2, len(signs))
         self.ridge = self.diag + spread * np.maximum(RIDGE * lengths, rounding)
+        if is_smooth:  # D_k suffices
+            self.ridge[inside] = self.diag[inside]
 
     def __len__(self):
         return len(self.signs)

@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from margins.decremental.problem import Features
+from margins.solvers.rounding import EPSILON
 
 
 class DualResponse:
@@ -49,6 +50,8 @@ class DualResponse:
         self._rows_of_free = problem.signed_rows(free)
         matrix = self._rows_of_free[:, free]
         matrix[np.diag_indices(len(free))] += problem.ridge[free]
+        if problem.is_smooth:
+            matrix[np.diag_indices(len(free))] *= 1 + len(problem) * EPSILON
         self._factor = cho_factor(matrix, lower=True) if len(free) else None
         if problem.is_free:
             self._shifted = self._solve(problem.signs[free])
@@ -154,6 +157,7 @@ class PrimalResponse:
         hessian[:n, n] = hessian[n, :n] = self._constant * (features.T @ scale)
         hessian[n, n] = self._constant**2 * scale.sum()
         hessian[np.diag_indices(n + (not problem.is_free))] += 1.0
+        hessian[np.diag_indices(n + 1)] *= 1 + len(problem) * EPSILON
         self._factor = cho_factor(hessian, lower=True)
 
     def solve(self, values, imbalance=0.0):

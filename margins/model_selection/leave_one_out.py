@@ -166,7 +166,8 @@ def leave_one_out(
         Samples of one group are left out together; "duplicates": samples
         with equal features form a group.
     exact : bool, default=False
-        True: all `scores` are exact, even if a prediction can be proven without them.
+        True: all `scores` are exact, up to the rounding within `bounds`, even if a prediction can be
+        proven without them.
 
     Returns
     -------

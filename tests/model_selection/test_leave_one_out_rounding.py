@@ -90,3 +90,27 @@ def test_refits_that_only_rounding_keeps_from_a_proof_end():
         classifier = margins.MarginClassifier(C=0.0016, loss="hinge", fit_intercept=False)
         result = margins.leave_one_out(classifier, X, y)
         assert np.isfinite(result.scores).all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e3, 1e5, 1e6])
+def test_scores_of_equal_samples_are_exact_in_any_unit(kernel, unit):
+    # With C |x|^2 = 1e12 the ridge of the solutions outweighed the loss: -0.34 for -0.2.
+    X, signs = np.full((6, 1), unit), np.array([-1, -1, -1, -1, 1, 1])
+    classifier = margins.MarginClassifier(fit_intercept=False, kernel=kernel)
+    result = margins.leave_one_out(classifier, X if kernel == "linear" else X @ X.T, signs, exact=True)
+    others = signs.sum() - signs
+    expected = (
+        others * unit**2 / (0.5 + 5 * unit**2)
+    )  # f minimises f^2 / (2 unit^2) + sum_k (1 - l_k f)^2
+    np.testing.assert_allclose(result.scores, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_path_that_loses_digits_is_followed_by_a_refit(unit):
+    # Without the third sample the classes are separated, and dual variables are 1e-8 of what they were.
+    X = unit * np.array([[-2.0, -2], [-2, 1], [4, 3], [3, 3], [2, -2]])
+    classifier = margins.MarginClassifier(C=2.6e7 / unit**2, intercept_scaling=5 * unit)
+    result = margins.leave_one_out(classifier, X, [1, 1, 1, 0, 0], exact=True)
+    assert result.scores[2] == pytest.approx(-2.0, abs=1e-6)
+    assert np.ptp(result.bounds[:, 2]) < 1e-6
