@@ -13,6 +13,12 @@ arithmetic:
     margin       belongs to the best multiple of the model, and `upper_bound` to the dual value
     dual_coef_   is feasible
 
+Every tenth problem has at most 6 samples and a C |x|^2 over twenty orders instead, with free, no and
+penalised intercepts. Its optimum is rational, and so are the optima without each of its samples:
+
+    dual          exceeds the optimum by nothing, and `improvement` is at most the true share
+    leave-one-out bounds contain the decision value of the sample by the optimal model without it
+
     python scripts/robustness/attack_certificates.py --begin 0 --count 1000
 """
 
@@ -23,10 +29,11 @@ import math
 import sys
 import time
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from attack_problems import Problem, problem_of, reference
+from attack_problems import Problem, exact_optimum, problem_of, reference
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -37,6 +44,10 @@ from margins.solvers.auto import SOLVERS as SOLVER_NAMES
 
 # The rounding error that the documentation of `Certificate` allows.
 TOLERANCE = 1e-9
+
+# Shares of the objective that `improvement` may leave out: the rounding of a free intercept, and with
+# other intercepts what counts as nothing (`margins.solvers.improvement`).
+ROUNDING, NOTHING = Fraction(4e-16), Fraction(1e-12)
 
 SOLVERS = ("auto", *SOLVER_NAMES)
 
@@ -211,6 +222,8 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
         Numbers of fits, proofs and errors raised.
     faults : list of str
     """
+    if index % 10 == 9:
+        return check_exactly(index, seed, tolerance)
     counts, faults = collections.Counter(problems=1), []
     problem = problem_of(index, seed)
     attempts = attempts_of(problem, index, seed)
@@ -238,6 +251,78 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
         found += [f"{w.category.__name__}: {w.message}" for w in attempt.warnings]
         faults += [f"problem {index}, {attempt.name}: {fault}" for fault in found]
     return counts, faults
+
+
+def problem_in_units(index, seed=0):
+    """Problem number `index` of at most 6 samples, with C |x|^2 over twenty orders: Problem."""
+    rng = np.random.default_rng([seed, index, 3])
+    m, d = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    X = rng.integers(-3, 4, (m, d)).astype(float)
+    if rng.random() < 0.3:  # duplicates, or one point alone
+        X[: rng.integers(2, m + 1)] = X[0]
+    X += rng.choice([0.0, 0.0, 1.0, 1e3, 1e6])
+    y = np.where(rng.random(m) < 0.5, 1, -1)
+    y[0], y[-1] = 1, -1
+    longest = max(float(np.max(np.sum(X * X, axis=1))), 1.0)
+    unit, C = 10.0 ** rng.uniform(-8, 8), 10.0 ** rng.uniform(-10, 10)
+    weight = 10.0 ** rng.uniform(-2, 2, m) if rng.random() < 0.3 else None
+    loss = "hinge" if rng.random() < 0.4 else "squared_hinge"
+    rho = float(rng.choice([0.0, 0.0, 1.0, 1.0, 10.0])) * unit * math.sqrt(longest)
+    problem = Problem(X * unit, y, weight, C / longest / unit**2, rho, loss, "linear")
+    return problem.with_free_intercept() if rho == 0 and rng.random() < 0.6 else problem
+
+
+def check_exactly(index, seed=0, tolerance=TOLERANCE):
+    """Attack a small problem whose optima are rational; returned is the same as of `check`."""
+    problem, rng = problem_in_units(index, seed), np.random.default_rng([seed, index, 4])
+    options = {"eps": float(rng.choice([1e-1, 1e-3, 1e-6])), "max_time": MAX_TIME}
+    solvers = FREE_SOLVERS if problem.has_free_intercept else SOLVERS
+    attempt = Attempt(problem, "auto", options | {"solver": str(rng.choice(solvers))})
+    counts, faults = collections.Counter(exact=1), [str(w.message) for w in attempt.warnings]
+    if attempt.refusal is None:
+        optimum = problem.objective(exact_optimum(problem))
+        faults += faults_of(attempt, [optimum], tolerance)
+        nothing = replace(problem, X=0 * problem.X, _values=[], _gram=None)
+        constant = nothing.objective(exact_optimum(nothing))
+        attained = problem.objective(problem.model_of(attempt.classifier))
+        improvement, possible = attempt.classifier.certificates_[0].improvement, constant - optimum
+        left_out = ROUNDING if problem.has_free_intercept else NOTHING
+        won = constant - attained + Fraction(tolerance) * possible + left_out * constant
+        if possible > 0 and Fraction(improvement) * possible > max(won, 0):
+            faults.append(f"improvement {improvement!r} of {float(possible)!r} above {float(won)!r}")
+    else:
+        counts[f"refused: {attempt.refusal[:40]}"] += 1
+    faults += _faults_of_left_out(problem, counts, tolerance)
+    return counts, [f"problem {index}, {attempt.name}: {fault}" for fault in faults]
+
+
+def _at_most(value, bound):
+    return value == -math.inf or (value < math.inf and Fraction(value) <= bound)
+
+
+def _faults_of_left_out(problem, counts, tolerance):
+    """False bounds of `leave_one_out` (list of str); counts scores that differ from exact ones."""
+    classifier = margins.MarginClassifier(loss=problem.loss, **problem.params)
+    start, faults = time.perf_counter(), []
+    result = margins.leave_one_out(classifier, problem.X, problem.y, problem.weight, exact=True)
+    counts["slow leave-one-out"] += time.perf_counter() - start > 1
+    for i in range(len(problem.y)):
+        stays = np.arange(len(problem.y)) != i
+        y, weight = problem.y[stays], None if problem.weight is None else problem.weight[stays]
+        if len(set(y)) < 2:
+            continue
+        weights, bias = exact_optimum(
+            replace(problem, X=problem.X[stays], y=y, weight=weight, _gram=None)
+        )
+        score = sum(Fraction(v) * w for v, w in zip(problem.X[i].tolist(), weights, strict=True)) + bias
+        lower, upper = result.bounds[:, i]
+        rounding, size = Fraction(tolerance) * (1 + abs(score)), 1e-3 * (1 + abs(float(score)))
+        if not _at_most(lower, score + rounding) or not _at_most(-upper, rounding - score):
+            faults.append(f"score {float(score)!r} without sample {i} is not in [{lower!r}, {upper!r}]")
+        counts["scores"] += 1
+        counts["wide bounds"] += not upper - lower < size
+        counts["other scores"] += not abs(result.scores[i] - float(score)) < size
+    return faults
 
 
 def main(arguments=None):

@@ -318,3 +318,62 @@ def reference(problem):
         exact = [[Fraction(float(value)) for value in row] for row in back]
         w = [sum(b * value for b, value in zip(row, w, strict=True)) for row in exact]
     return w, bias
+
+
+def exact_optimum(problem):
+    """A model with the least objective of a linear problem with a soft margin, in rational arithmetic.
+
+    The conditions of optimality are a linear complementarity problem, which the method of Lemke (1965)
+    solves; lexicographic ratios exclude cycles.
+    """
+    signs, Cs, m = [int(label) for label in problem.y], problem.penalties, len(problem.y)
+    has_limits, is_free = problem.loss == "hinge", problem.has_free_intercept
+    n, rho = m + m * has_limits + 2 * is_free, Fraction(problem.rho)
+    Q, q = [[Fraction(0)] * n for _ in range(n)], [Fraction(-1)] * m + [Fraction(0)] * (n - m)
+    gram = problem.gram()
+    for i in range(m):
+        for j in range(m):
+            Q[i][j] = signs[i] * signs[j] * (gram[i][j] + rho * rho)
+        if has_limits:
+            Q[i][m + i], Q[m + i][i], q[m + i] = Fraction(1), Fraction(-1), Cs[i]
+        else:
+            Q[i][i] += 1 / (2 * Cs[i])
+        if is_free:
+            Q[i][n - 2] = Q[n - 1][i] = Fraction(signs[i])
+            Q[i][n - 1] = Q[n - 2][i] = Fraction(-signs[i])
+    z = _complementary(Q, q)
+    weights = [
+        sum(a * s * Fraction(v) for a, s, v in zip(z, signs, column, strict=False))
+        for column in problem.X.T.tolist()
+    ]
+    bias = (
+        z[n - 2] - z[n - 1]
+        if is_free
+        else rho * rho * sum(a * s for a, s in zip(z, signs, strict=False))
+    )
+    return weights, bias
+
+
+def _complementary(Q, q):
+    """z >= 0 with Q z + q >= 0 and z.(Q z + q) = 0, of a positive semidefinite Q: list of Fraction."""
+    n = len(q)
+    # Columns: w, z, the artificial variable, and q.
+    identity = [[Fraction(i == j) for j in range(n)] for i in range(n)]
+    rows = [identity[i] + [-v for v in Q[i]] + [Fraction(-1), q[i]] for i in range(n)]
+    basis, entering = list(range(n)), 2 * n
+    leaving = min(range(n), key=lambda i: [q[i], *rows[i][:n]])
+    while True:
+        pivot = rows[leaving][entering]
+        rows[leaving] = [v / pivot for v in rows[leaving]]
+        for i in range(n):
+            if i != leaving and (factor := rows[i][entering]):
+                pairs = zip(rows[i], rows[leaving], strict=True)
+                rows[i] = [a - factor * b if b else a for a, b in pairs]
+        left, basis[leaving] = basis[leaving], entering
+        if left == 2 * n:
+            return [rows[basis.index(n + j)][-1] if n + j in basis else Fraction(0) for j in range(n)]
+        entering = left + n if left < n else left - n
+        # The artificial variable leaves as soon as it can.
+        pivots = {i: rows[i][entering] for i in range(n) if rows[i][entering] > 0}
+        ratios = {i: [v / pivot for v in rows[i]] for i, pivot in pivots.items()}
+        leaving = min(pivots, key=lambda i: [ratios[i][-1], basis[i] != 2 * n, *ratios[i]])
