@@ -100,9 +100,8 @@ def test_scores_of_equal_samples_are_exact_in_any_unit(kernel, unit):
     classifier = margins.MarginClassifier(fit_intercept=False, kernel=kernel)
     result = margins.leave_one_out(classifier, X if kernel == "linear" else X @ X.T, signs, exact=True)
     others = signs.sum() - signs
-    expected = (
-        others * unit**2 / (0.5 + 5 * unit**2)
-    )  # f minimises f^2 / (2 unit^2) + sum_k (1 - l_k f)^2
+    # f minimises f^2 / (2 unit^2) + sum_k (1 - l_k f)^2
+    expected = others * unit**2 / (0.5 + 5 * unit**2)
     np.testing.assert_allclose(result.scores, expected, rtol=1e-6)
 
 
