@@ -6,15 +6,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from margins.data.chunks import check_in_memory
 from margins.data.types import MatrixLike
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.kernels.row_blocks import BYTES_PER_MEGABYTE
+from margins.kernels.shared_blocks import BYTES_OF_WHOLE
 from margins.solvers.base import Ending
+from margins.solvers.hard_margin import radius_of
+from margins.solvers.rounding import EPSILON
 from margins.training.fit import Fit, Training
+from margins.tuning import TUNING
 
 # Parameters that are fixed: the problem is a hard margin with a free intercept.
 FIXED = ("C", "loss", "fit_intercept", "penalize_intercept", "intercept_scaling")
+
+# Number of rounded kernel values in the squared distance of two points.
+N_ROUNDED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +34,8 @@ class Separability:
     ----------
     is_separable : bool or None
         True: `classifier` separates the classes. False: no hyperplane separates them by more than
-        `upper_bound`, which is at most 1e-10 of the largest distance of a sample from the mean, or 1e-5
-        if no smaller bound could be proven. None: the fit proved neither.
+        `upper_bound`, which is at most 1e-10 of the largest distance of a sample from the mean (with a
+        kernel, from the first sample), or 1e-5 if no smaller bound could be proven. None: `reason`.
     margin : float
         Distance of the closest sample from the hyperplane of `classifier`, in the units of X; negative
         if the sample is on the wrong side.
@@ -40,6 +49,8 @@ class Separability:
         its feature space.
     classifier : MarginClassifier
         The fitted classifier, with ``C=inf``.
+    reason : str or None
+        Why nothing is proven, if `is_separable` is None.
     """
 
     is_separable: bool | None
@@ -48,12 +59,13 @@ class Separability:
     support: NDArray[np.intp]
     weights: NDArray[np.float64]
     classifier: MarginClassifier
+    reason: str | None = None
 
     def __str__(self) -> str:
         if self.is_separable:
             return f"separable: margin {self.margin:.6g}, at most {self.upper_bound:.6g} possible"
         if self.is_separable is None:
-            return f"not known to be separable: no margin exceeds {self.upper_bound:.6g}"
+            return f"not known to be separable: no margin exceeds {self.upper_bound:.6g} ({self.reason})"
         return (
             f"not separable by a margin of more than {self.upper_bound:.3g}: "
             f"{len(self.support)} samples prove it"
@@ -113,17 +125,66 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
             "others, pass y == label."
         )
     specification = classifier.specification(training_set.sqnorms)
-    runs = Training(training_set, specification).train(classifier.phases, classifier.random_state)
-    classifier.set_fitted(Fit(training_set, specification, runs))
-    (run,) = runs
+    (run,) = Training(training_set, specification).train(classifier.phases, classifier.random_state)
+    hidden, m = _hidden_by_rounding(run, training_set), len(training_set.samples.codes)
+    may_move = (
+        training_set.is_kernel and BYTES_OF_WHOLE * m * m <= classifier.cache_size * BYTES_PER_MEGABYTE
+    )
+    if may_move and hidden is None and _answer(run) is None:
+        run = _run_from_first_sample(classifier, training_set)
+    answer, reason = _answer(run), None
+    if not answer and hidden is not None:
+        answer, reason = None, hidden
+    elif answer is None:
+        reason = f"the fit ended without a proof: {run.ending.name.lower().replace('_', ' ')}"
+    classifier.set_fitted(Fit(training_set, specification, [run]))
     support = np.flatnonzero(run.hypothesis.dual)
     dual, is_positive = run.hypothesis.dual[support], run.data.signs[support] > 0
     class_sums = np.where(is_positive, dual[is_positive].sum(), dual[~is_positive].sum())
     return Separability(
-        False if run.ending is Ending.INFEASIBLE else run.certificate.margin > 0 or None,
+        answer,
         run.certificate.margin,
         run.certificate.upper_bound,
         training_set.samples.kept[support],
         dual / class_sums,
         classifier,
+        reason,
     )
+
+
+def _answer(run: Any) -> bool | None:
+    """Return whether a hyperplane separates the classes of a run; None: nothing is proven."""
+    if run.ending is Ending.INFEASIBLE and run.hypothesis.dual.any():
+        return False
+    return run.certificate.margin > 0 or None
+
+
+def _hidden_by_rounding(run: Any, training_set: Any) -> str | None:
+    """Return why no set of samples proves inseparability; None if rounded kernel values allow it."""
+    if not training_set.is_kernel or training_set.kernel.name == "precomputed":
+        return None
+    largest = float(training_set.sqnorms.max())
+    hidden = math.sqrt(N_ROUNDED * EPSILON * largest)  # in the distance of two points
+    if not hidden > TUNING.hard_margin.separable_at_end * radius_of(run.data):
+        return None
+    return (
+        f"rounding hides margins of {hidden:.2g}, because kernel values of {largest:.2g} are rounded: "
+        "measure features from their mean, or scale them"
+    )
+
+
+def _run_from_first_sample(classifier: MarginClassifier, training_set: Any) -> Any:
+    """Return a run whose feature space has its origin at the first sample, where it rounds less.
+
+    Its dual variables and its intercept are those of the original kernel.
+    """
+    matrix = training_set.rows.blocks.matrix
+    moved = (matrix - matrix[:, :1]) - (matrix[:1] - matrix[0, 0])  # exact if the samples are far away
+    other = clone(classifier).set_params(kernel="precomputed")
+    codes = training_set.samples.codes
+    other_set = other.training_set(0.5 * (moved + moved.T), codes)
+    specification = other.specification(other_set.sqnorms)
+    (run,) = Training(other_set, specification).train(other.phases, other.random_state)
+    coefficients = run.data.signs * run.hypothesis.dual
+    run.set_threshold(run.theta + float(coefficients @ (matrix[:, 0] - matrix[0, 0])))
+    return run

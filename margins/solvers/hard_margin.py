@@ -147,10 +147,9 @@ def inseparability(run, tuning=TUNING.hard_margin):
     is_over = run.certificate.margin <= 0 and run.solver.is_last
     if not bound <= (tuning.separable_at_end if is_over else tuning.separable) * radius:
         return None
-    centre = "mean" if _is_central(run.data) else "origin"
     return (
         f"no hyperplane separates the classes by a margin of more than {bound:.3g}, "
-        f"{bound / radius:.2g} of the largest distance of a sample from the {centre}"
+        f"{bound / radius:.2g} of the largest distance of a sample from the {_centre(run.data)}"
     )
 
 
@@ -167,16 +166,21 @@ def geometric_bound(run):
 
 
 def radius_of(data):
-    """Return the largest distance of a sample from the mean or, unless `_is_central`, the origin."""
-    sqnorms, m = data.ordinary_sqnorms, len(data)
-    if not _is_central(data):
-        return math.sqrt(float(sqnorms.max()))
-    mean = mean_of(data)
-    of_mean = data.signs * products(data, np.arange(m, dtype=np.int32), np.append(mean, 0.0))
-    sqdistances = sqnorms - data.sq_intercept_scaling - 2 * of_mean + mean @ mean
-    return math.sqrt(max(float(sqdistances.max()), 0.0))
+    """Return the largest distance of a sample from the `_centre` of the samples."""
+    sqnorms, centre = data.ordinary_sqnorms - data.sq_intercept_scaling, _centre(data)
+    if centre == "origin":
+        return math.sqrt(float(data.ordinary_sqnorms.max()))
+    if centre == "mean":
+        mean, samples = mean_of(data), np.arange(len(data), dtype=np.int32)
+        of_centre = data.signs * products(data, samples, np.append(mean, 0.0))
+        sqnorm = mean @ mean
+    else:
+        of_centre, sqnorm = mean_of(data, len(data)), sqnorms[0]
+    return math.sqrt(max(float((sqnorms - 2 * of_centre).max() + sqnorm), 0.0))
 
 
-def _is_central(data):
-    """Return True if distances are measured from the mean: moving all samples changes no margin."""
-    return data.has_free_intercept and not data.rows.is_kernel
+def _centre(data):
+    """Return the point from which distances are measured; moving all samples changes no margin."""
+    if not data.has_free_intercept:
+        return "origin"
+    return "first sample" if data.rows.is_kernel else "mean"

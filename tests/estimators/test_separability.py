@@ -57,3 +57,33 @@ def test_what_cannot_be_answered_is_an_error():
         margins.separability(X, y == 0, C=1.0)
     with pytest.raises(ValueError, match=r"^X of separability must be in memory"):
         margins.separability(Chunks([(X, y == 0)]), None)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("kernel", ["poly", "precomputed"])
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 1, 0]])
+def test_kernels_far_from_0_separate_what_they_separate_near_0(offset, kernel, labels):
+    X = offset + np.array([[0.0], [1], [2], [3]])
+    params = {"kernel": kernel} | ({"degree": 1, "gamma": 1} if kernel == "poly" else {})
+    found = margins.separability(X if kernel == "poly" else X @ X.T, labels, eps=1e-3, **params)
+    if labels == [0, 0, 1, 1]:
+        assert found.is_separable is True and found.margin == pytest.approx(0.5, rel=1e-3)
+        assert found.upper_bound == pytest.approx(0.5, rel=1e-2) and found.reason is None
+    else:
+        assert found.is_separable is (None if kernel == "poly" and offset > 1e3 else False)
+        assert found.is_separable is None or (len(found.support) > 1 and found.upper_bound < 1e-4)
+
+
+@pytest.mark.parametrize("eps", [0.1, 1e-3, 1e-6])
+def test_nothing_is_said_about_margins_that_rounding_of_kernel_values_hides(eps):
+    X = 1e8 + np.array([[0.0], [1], [2], [3]])
+    found = margins.separability(X, [0, 1, 1, 0], kernel="poly", degree=2, gamma=1, eps=eps)
+    assert found.is_separable is None
+    assert found.reason.startswith("rounding hides margins of 3e+08, because kernel values of 1e+32")
+    assert found.reason in str(found)
+
+
+def test_a_fit_that_ends_early_says_so():
+    X, y = load_iris(return_X_y=True)
+    found = margins.separability(X, y == 1, max_iter=1, kernel="rbf")
+    assert found.is_separable is None and found.reason == "the fit ended without a proof: max iter"
