@@ -33,6 +33,10 @@ class Store:
     """The partitions of a process."""
 
     def __init__(self):
+        self.begin()
+
+    def begin(self):
+        """Forget everything."""
         self._lock, self._fits, self._ended = threading.Lock(), OrderedDict(), deque(maxlen=MAX_ENDED)
 
     def of(self, key, index):
@@ -60,4 +64,4 @@ class Store:
 STORE = Store()
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=STORE.__init__)  # another thread may hold the lock
+    os.register_at_fork(after_in_child=STORE.begin)  # another thread may hold the lock
