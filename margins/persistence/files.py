@@ -24,8 +24,7 @@ from margins.estimators.votes import VotedModel
 from margins.kernels.kernel import Kernel
 from margins.losses import Loss
 from margins.optional import require
-from margins.parameters import check_parameters
-from margins.persistence.checks import check_state
+from margins.persistence.checks import check_selection, check_state
 
 # The types in a fitted classifier, in addition to arrays.
 KINDS = (BaseEstimator, Kernel, Loss, tuple)
@@ -195,7 +194,7 @@ def _restore(classifier: Any) -> None:
     if isinstance(classifier, BaseMarginClassifier):
         check_state(classifier)
     else:
-        check_parameters(classifier)
+        check_selection(classifier)
 
 
 def _voted_model(X: Any, indices: Any, codes: Any, *parts: Any) -> VotedModel:
