@@ -6,6 +6,7 @@ or, if it is sufficient, from a bound on the rounding in single precision.
 """
 
 import math
+import time
 
 import numpy as np
 from scipy import sparse
@@ -63,7 +64,7 @@ class RowBlocks:
 
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
-        self.kernel, self.X, self.n_computed = kernel, X, 0
+        self.kernel, self.X, self.n_computed, self._seconds = kernel, X, 0, 0.0
         self._block_values = BLOCK_VALUES
         n_bytes = cache_size * BYTES_PER_MEGABYTE
         n_slots = int((n_bytes - min(self._set_points(), MAX_COPY_SHARE * n_bytes)) / (4 * m))
@@ -96,6 +97,11 @@ class RowBlocks:
             self._cache(missing[begin : begin + n], kept)
         return self._slot_of[indices]
 
+    @property
+    def seconds_of_row(self):
+        """The mean time that a row has taken (float)."""
+        return self._seconds / max(self.n_computed, 1)
+
     def rows_of_all(self, most):
         """Return a copy of the whole matrix (ndarray of float32, shape (m, m)).
 
@@ -112,7 +118,7 @@ class RowBlocks:
 
     def _cache(self, missing, protected):
         """Compute rows that are not cached, and replace the least recently used rows."""
-        slots = self._free_slots(len(missing), protected)
+        start, slots = time.perf_counter(), self._free_slots(len(missing), protected)
         begin, end = int(slots[0]), int(slots[-1]) + 1
         is_slice = end - begin == len(slots)
         shape = len(missing), self.slots.shape[1]
@@ -125,6 +131,7 @@ class RowBlocks:
         self._slot_of[missing], self._row_of[slots] = slots, missing
         self._last_used[slots] = self._clock
         self.n_computed += len(missing)
+        self._seconds += time.perf_counter() - start
 
     def _free_slots(self, n, protected):
         """Return n slots, ascending, that are unused or whose rows are evicted."""

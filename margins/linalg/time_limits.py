@@ -95,8 +95,8 @@ def check_cancelled():
         raise Cancelled
 
 
-def time_is_over():
-    """Return whether the time limit of this thread has been reached.
+def time_is_over(reserve=0.0):
+    """Return whether the time limit of this thread has been reached, or will be in `reserve` seconds.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def time_is_over():
     """
     check_cancelled()
     end = _limits.end
-    return end < math.inf and time.perf_counter() >= end
+    return end < math.inf and time.perf_counter() + reserve >= end
 
 
 def check_time():

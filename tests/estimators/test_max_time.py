@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.kernels.row_blocks import FormulaBlocks
 from margins.linalg.time_limits import TimeBudget, TimeLimitReached, check_time, time_is_over, time_limit
 
 SHORTEST = 1e-9  # seconds: over before the first check
@@ -133,3 +134,28 @@ def test_what_a_problem_leaves_is_for_those_after_it():
     assert second == pytest.approx(8 / 3, abs=0.1)
     budget = TimeBudget(8.0, n_problems=4, n_threads=2)
     assert budget.end_of_next() - time.perf_counter() == pytest.approx(4, abs=0.1)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("limit", [4.0, 6.0, 9.0])  # the first working set takes 3
+def test_the_last_sums_of_a_kernel_end_within_the_limit(loss, limit, monkeypatch):
+    """By a clock that counts kernel values. The sums of the certificate took half as long again."""
+    clock, compute, sums = [0.0], FormulaBlocks.compute, FormulaBlocks.sums
+
+    def computed(blocks, indices, out):
+        clock[0] += 1e-6 * out.size
+        return compute(blocks, indices, out)
+
+    def summed(blocks, indices, support, coefficients):
+        clock[0] += 1.5e-6 * len(indices) * len(support)
+        return sums(blocks, indices, support, coefficients)
+
+    monkeypatch.setattr(FormulaBlocks, "compute", computed)
+    monkeypatch.setattr(FormulaBlocks, "sums", summed)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    X, y = overlapping(n_samples=6000)
+    classifier = margins.MarginClassifier(kernel="rbf", loss=loss, eps=1e-6, max_time=limit, C=100)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        classifier.fit(X, y)
+    assert 0.3 * limit <= clock[0] <= 1.1 * limit
+    assert classifier.certificates_[0].gap < np.inf

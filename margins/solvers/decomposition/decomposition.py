@@ -42,6 +42,8 @@ from margins.solvers.decomposition.selection import keep_largest, largest
 from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range, what_is_large
 from margins.tuning import TUNING
 
+# A sum in double precision takes as long as this number of rows for each support vector.
+ROWS_OF_SUM = 1.5
 # Products beyond the margin by this do not count, unless a small multiple is certified.
 CLEARANCE = 0.1
 # A subproblem's rows have more columns than samples, so that they do not compete for the same cache
@@ -172,15 +174,15 @@ class DecompositionSolver(Solver):
             n_accesses,
             check_gap=self.sums_are_fresh,
             is_exhausted=is_exhausted,
+            is_cut=self._K_of_all is None and not is_proven and self._is_late(),
             dual_is_feasible=True,
         )
 
     def _steps_of_sets(self, required):
         """Solve subproblems of working sets that together access m samples, and return Steps."""
-        n_accesses = n_changed = 0
-        is_proven = is_stationary = False
+        n_accesses, n_changed, is_proven, is_stationary = 0, 0, False, False
         while n_accesses < len(self._alpha) and not (
-            is_proven or is_stationary or self._work > self._max_work or time_is_over()
+            is_proven or is_stationary or self._work > self._max_work or self._is_late()
         ):
             state = self._state()
             is_proven = self._gap(state) <= self._tuning.gap_share * required
@@ -194,6 +196,11 @@ class DecompositionSolver(Solver):
                     n_accesses += len(working_set)
                     self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
         return Steps(n_changed, n_accesses, is_proven, is_stationary)
+
+    def _is_late(self):
+        """Return True if the next working set and the last sums would end after the time limit."""
+        n_rows = self._size + ROWS_OF_SUM * np.count_nonzero(self._alpha)
+        return time_is_over(n_rows * self._blocks.seconds_of_row)
 
     def _steps_of_all(self, required):
         """Move pairs of all samples until the required gap is reached, and return Steps."""
@@ -356,10 +363,9 @@ class DecompositionSolver(Solver):
 
     def _sum(self, mask):
         """Compute products again, in double precision: for samples with True in `mask`."""
-        support = self._alpha.nonzero()[0]
+        support, indices = self._alpha.nonzero()[0], mask.nonzero()[0]
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
-        indices = mask.nonzero()[0]
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
         self._moved_before[indices] = self._moved
 
