@@ -37,14 +37,6 @@ def module_of(path):
 # --------------------------------------------------------------------------------------------- counts
 
 
-def test_no_file_is_longer_than_400_lines():
-    folders = [ROOT, *(ROOT.parent / name for name in ("tests", "scripts", "docs", "benchmarks"))]
-    paths = [path for folder in folders for s in ("py", "pyx", "pxd") for path in folder.rglob(f"*.{s}")]
-    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
-    assert len(lengths) > 400
-    assert {name: n for name, n in lengths.items() if n > 400} == {}
-
-
 def names_defined_in(body):
     for node in body:
         if isinstance(node, ast.FunctionDef):
