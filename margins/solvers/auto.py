@@ -20,7 +20,7 @@ from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.costs import Costs, gram_pays, is_small_hessian, nonzeros_for_blocks
 from margins.solvers.decomposition.decomposition import DecompositionSolver
 from margins.solvers.decomposition.free_intercept import FreeInterceptSolver
-from margins.solvers.decomposition.single import is_in_range
+from margins.solvers.decomposition.single import is_in_range, unit_of
 from margins.solvers.interior_point import InteriorPointSolver
 from margins.solvers.newton.newton import NewtonSolver
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
@@ -227,11 +227,14 @@ class _Planner:
         problem, costs = self.problem, self.costs
         if not problem.loss.is_finite:
             return CONTINUATION, "a hard margin is the limit of soft margins"
-        if problem.is_kernel and DecompositionSolver.why_not(problem) is None:
-            return "decomposition", "a row of the kernel matrix serves hundreds of updates"
-        if problem.is_kernel and InteriorPointSolver.why_not(problem) is None:
-            return "interior-point", "this kernel matrix exceeds the range of single precision"
-        if costs.pairs_pay and is_in_range(problem):
+        if problem.is_kernel:
+            is_exact = InteriorPointSolver.why_not(problem) is None
+            is_single = DecompositionSolver.why_not(problem) is None
+            if is_single and not (is_exact and unit_of(problem) != 1):
+                return "decomposition", "a row of the kernel matrix serves hundreds of updates"
+            if is_exact:
+                return "interior-point", "this kernel matrix exceeds the range of single precision"
+        if costs.pairs_pay and is_in_range(problem) and unit_of(problem) == 1:
             return WHOLE, "the inner products of few samples cost little"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:  # no conjugate passes
             if NewtonSolver.why_not(problem) is None:

@@ -43,9 +43,11 @@ cdef extern from *:
 
 def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
-    const float[:, ::1] last, const int32_t[::1] places, float[:, ::1] Q
+    const float[:, ::1] last, const int32_t[::1] places, float scale, float[:, ::1] Q
 ):
-    """Write Q. The part shared with the last working set is copied; only rows of new samples are read.
+    """Write Q, the kernel values times `scale`. The part shared with the last working set is copied.
+
+    Only rows of new samples are read.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def sub_gram(
         Q of the last working set.
     places : ndarray of int32, shape (n_kept,)
         Positions of these samples in the last working set.
+    scale : float
+        Positive.
     Q : ndarray of float32, shape (n, at least n)
         Overwritten; columns beyond n are not used.
     """
@@ -66,6 +70,9 @@ def sub_gram(
             gather(&Q[i, 0], &last[places[i], 0], &places[0], n_kept)
         for i in range(n_kept, n):
             gather(&Q[i, 0], &slots[slots_of_set[i], 0], &working_set[0], i + 1)
+            if scale != 1:
+                for j in range(i + 1):
+                    Q[i, j] *= scale
         # Q is symmetric. It is mirrored in squares, which stay in the cache.
         begin = n_kept
         while begin < n:

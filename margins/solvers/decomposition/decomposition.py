@@ -39,15 +39,20 @@ from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gr
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.solvers.decomposition.gap import relative_gap
 from margins.solvers.decomposition.selection import keep_largest, largest
-from margins.solvers.decomposition.single import MAX_SINGLE, as_single, is_in_range, what_is_large
+from margins.solvers.decomposition.single import (
+    MAX_SINGLE,
+    as_single,
+    is_in_range,
+    unit_of,
+    what_is_large,
+)
 from margins.tuning import TUNING
 
 # A sum in double precision takes as long as this number of rows for each support vector.
 ROWS_OF_SUM = 1.5
 # Products beyond the margin by this do not count, unless a small multiple is certified.
 CLEARANCE = 0.1
-# A subproblem's rows have more columns than samples, so that they do not compete for the same cache
-# lines.
+# Columns of a subproblem beyond its samples, so that its rows do not compete for the same cache lines.
 PADDING = 16
 # Threads share products in multiples of PART: updating fewer is faster than waking a thread.
 PART = 4096
@@ -115,6 +120,7 @@ class DecompositionSolver(Solver):
             self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
         self._sq_intercept_scaling = 0.0 if self._is_free else data.sq_intercept_scaling
+        self._unit = unit_of(run.problem)
         self._upper, self._diag = array_of_each(loss.upper, m), array_of_each(loss.diag, m)
         if run.indefinite is not None and loss.is_smooth:
             # This dual has no maximum. Bounding the slack by 1 gives it one, as for a robust loss.
@@ -134,6 +140,8 @@ class DecompositionSolver(Solver):
         self._K_of_all = self._blocks.rows_of_all(self._tuning.whole)  # None: there are many samples
         if self._K_of_all is None:
             self._start_sets()
+        elif self._unit != 1:
+            self._K_of_all = self._K_of_all * np.float32(1 / self._unit)
         # The total movement of the dual variables, and its value when each product was last exact.
         # Variables of a warm start count, because it is unknown how their products were summed.
         self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
@@ -188,13 +196,11 @@ class DecompositionSolver(Solver):
             is_proven = self._gap(state) <= self._tuning.gap_share * required
             if not is_proven:
                 working_set = self._next_working_set(state)
-                is_stationary = len(working_set) == 0
-                if not is_stationary:
-                    n_pairs = self._solve(working_set, state.margins)
-                    is_stationary = n_pairs == 0
-                    n_changed += n_pairs
-                    n_accesses += len(working_set)
-                    self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
+                n_pairs = self._solve(working_set, state.margins) if len(working_set) else 0
+                is_stationary = n_pairs == 0
+                n_changed += n_pairs
+                n_accesses += len(working_set)
+                self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
         return Steps(n_changed, n_accesses, is_proven, is_stationary)
 
     def _is_late(self):
@@ -205,24 +211,25 @@ class DecompositionSolver(Solver):
     def _steps_of_all(self, required):
         """Move pairs of all samples until the required gap is reached, and return Steps."""
         m, target = len(self._alpha), self._tuning.gap_share * required
-        b = self._signs * self._alpha
-        u = self._v + self._diag * b
+        unit, diag = self._unit, self._diag / self._unit
+        b = unit * self._signs * self._alpha
+        u = self._v + diag * b
         u += self._sq_intercept_scaling * self._label_sum
         n_pairs, gap = minimise_whole(
             self._K_of_all,
-            self._sq_intercept_scaling,
+            self._sq_intercept_scaling / unit,
             self._signs,
             b,
             u,
-            self._upper,
-            self._diag,
+            self._upper * unit,
+            diag,
             self._is_free,
             target,
             self._tuning.inner_reduction,
             int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m))),
         )
-        self._alpha, self._label_sum = self._signs * b, float(b.sum())
-        u -= self._diag * b
+        self._alpha, self._label_sum = self._signs * b / unit, float(b.sum()) / unit
+        u -= diag * b
         self._v = u - self._sq_intercept_scaling * self._label_sum
         self._work += self._tuning.overhead + m * n_pairs
         return Steps(n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0)
@@ -308,19 +315,19 @@ class DecompositionSolver(Solver):
         """Solve the subproblem of a working set, update the products, and return the pairs moved."""
         n = len(working_set)
         alpha, upper = self._alpha[working_set], self._upper[working_set]
-        diag, signs = self._diag[working_set], self._signs[working_set]
+        diag, signs, unit = self._diag[working_set], self._signs[working_set], self._unit
         is_free = (self._alpha > 0) & (self._alpha < self._upper)
         slots = self._blocks.slots_of(working_set, is_free)
         Q, last = self._Q[:n], self._last_Q
-        sub_gram(self._blocks.slots, slots, working_set, last, self._kept_positions.astype(np.int32), Q)
+        kept = self._kept_positions.astype(np.int32)
+        sub_gram(self._blocks.slots, slots, working_set, last, kept, 1 / unit, Q)
         self._Q, self._last_Q = last, self._Q
         gradient = margins[working_set] + diag * alpha - 1
-        lower, above = as_single(-alpha), as_single(upper - alpha)
-        is_positive = signs > 0
-        moves = np.zeros(n, np.float32)  # of the signed variables
+        lower, above = as_single(-alpha * unit), as_single((upper - alpha) * unit)
+        is_positive, moves = signs > 0, np.zeros(n, np.float32)  # moves of the signed variables
         n_pairs = self._minimise(
             Q,
-            as_single(diag),
+            as_single(diag / unit),
             as_single(signs * gradient),
             moves,
             np.where(is_positive, lower, -above),
@@ -331,7 +338,7 @@ class DecompositionSolver(Solver):
         steps = as_single(signs * moves)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0
-        after = np.clip(alpha + steps, 0, upper)
+        after = np.clip(alpha + steps / unit, 0, upper)
         after[(steps == lower) & (alpha > 0)] = 0
         at_upper = (steps == above) & (alpha < upper)
         after[at_upper] = upper[at_upper]
@@ -356,7 +363,8 @@ class DecompositionSolver(Solver):
 
     def _minimise(self, Q, diag, gradient, moves, *bounds_and_limits):
         """Solve the subproblem: change the moves in place, and return the number of pairs."""
-        return minimise(Q, self._sq_intercept_scaling, diag, gradient, moves, *bounds_and_limits)
+        rho2 = self._sq_intercept_scaling / self._unit
+        return minimise(Q, rho2, diag, gradient, moves, *bounds_and_limits)
 
     def _restore_constraint(self, before, after, upper, signs):
         """Change `after` if rounding violates a constraint other than the bounds; here there is none."""

@@ -5,12 +5,14 @@ import math
 import numpy as np
 from scipy import sparse
 
-# Bound on kernel values, squared norms and penalties, whose products then stay within single precision.
+# Bound on squared norms and penalties, whose products then stay within single precision.
 MAX_SINGLE = 1e15
+# Bound on kernel values, so that rows of the matrix stay within it; they are multiplied in a unit.
+MAX_VALUE = 1e35
 
 
 def is_in_range(problem, longest=0.0):
-    """Return True if a problem is within the range of the solver's single precision.
+    """Return True if a problem, in its unit, is within the range of the solver's single precision.
 
     Parameters
     ----------
@@ -18,18 +20,34 @@ def is_in_range(problem, longest=0.0):
     longest : float
         Largest squared norm of a row of X, if kernel values are computed from inner products.
     """
-    smallest_bound = problem.loss.upper
-    if isinstance(smallest_bound, np.ndarray):  # 0 for samples that are left out
-        smallest_bound = np.min(smallest_bound, initial=math.inf, where=smallest_bound > 0)
-    return max(problem.data.max_sqnorm, longest) <= MAX_SINGLE and smallest_bound >= 1 / MAX_SINGLE
+    is_small = problem.data.max_sqnorm <= MAX_VALUE and longest <= MAX_SINGLE
+    return is_small and _smallest_bound(problem.loss) * unit_of(problem) >= 1 / MAX_SINGLE
+
+
+def unit_of(problem):
+    """Return the unit of kernel values: 1, or a power of 2 if products would leave single precision."""
+    largest = problem.data.max_sqnorm
+    if largest <= MAX_SINGLE and _smallest_bound(problem.loss) >= 1 / MAX_SINGLE:
+        return 1.0
+    return 2.0 ** math.ceil(math.log2(largest))
+
+
+def _smallest_bound(loss):
+    """Return the smallest upper bound of a dual variable, but 0 for samples that are left out."""
+    if isinstance(loss.upper, np.ndarray):
+        return np.min(loss.upper, initial=math.inf, where=loss.upper > 0)
+    return loss.upper
 
 
 def what_is_large(problem):
     """Return a text on the numbers that `is_in_range` refuses, with the column of X that causes them."""
     blocks, data = problem.data.rows.blocks, problem.data
-    if data.max_sqnorm <= MAX_SINGLE and blocks.max_sqnorm <= MAX_SINGLE:
-        return f"penalties must be at least {1 / MAX_SINGLE:g}; raise C or the sample weights"
-    text = f"K(x, x), with the intercept, is up to {data.max_sqnorm:.3g}; {MAX_SINGLE:g} is allowed"
+    if data.max_sqnorm <= MAX_VALUE and blocks.max_sqnorm <= MAX_SINGLE:
+        least = 1 / MAX_SINGLE / unit_of(problem)
+        return f"penalties must be at least {least:.3g}; raise C or the sample weights"
+    text = f"K(x, x), with the intercept, is up to {data.max_sqnorm:.3g}; {MAX_VALUE:g} is allowed"
+    if data.max_sqnorm <= MAX_VALUE:
+        text = f"|x|**2 is up to {blocks.max_sqnorm:.3g}; {MAX_SINGLE:g} is allowed"
     if not blocks.kernel.uses_products:
         return f"{text}; divide the kernel matrix by a common factor, and multiply C by it"
     largest = abs(blocks.X).max(axis=0)

@@ -244,12 +244,17 @@ def test_a_callable_kernel_is_decomposed_too():
         {"kernel": "poly", "gamma": 1e8},
     ],
 )
-def test_what_single_precision_does_not_hold_is_left_to_other_solvers(params):
+def test_values_beyond_single_precision_are_left_to_the_interior_point(params):
     X, y = clouds()
-    with pytest.raises(ValueError, match="outside the range of single precision"):
-        Auto(**{"kernel": "rbf", "solver": "decomposition"} | params).fit(X, y)
     explanation = Auto(**{"kernel": "rbf"} | params).explain(X, y)
     assert explanation.plan.phases[0].solver == "interior-point"
+
+
+@pytest.mark.parametrize("params", [{"C": 1e-17}, {"kernel": "poly", "gamma": 1e14}])
+def test_values_that_no_unit_brings_into_single_precision_are_an_error(params):
+    X, y = clouds()
+    with pytest.raises(ValueError, match="outside the range of single precision"):
+        Auto(**{"kernel": "rbf", "loss": "hinge", "solver": "decomposition"} | params).fit(X, y)
 
 
 def test_rows_too_long_for_single_precision_are_divided():

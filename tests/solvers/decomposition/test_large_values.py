@@ -1,5 +1,7 @@
 """Kernels with large values: rbf does not depend on a common factor, and errors name the column."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -61,12 +63,40 @@ def test_a_scaled_kernel_has_the_same_values():
     assert (kernel.scaled(0.25)(0.25 * X, 0.25 * X) == kernel(X, X)).all()
 
 
+@pytest.mark.parametrize("power", [44, 60])
+@pytest.mark.parametrize("n", [300, 2001])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("free", [False, True])
+def test_a_common_factor_of_kernel_values_is_a_factor_of_C(power, n, loss, free):
+    A, y = blobs(n)
+    K = A @ A.T
+    unit = 2.0**power
+    options = {"kernel": "precomputed", "loss": loss, "penalize_intercept": not free}
+    rho = {} if free else {"intercept_scaling": math.sqrt(unit)}
+    one = make(C=1.0, **options, solver="decomposition").fit(K, y)
+    other = make(C=1 / unit, **options, **rho, solver="decomposition").fit(unit * K, y)
+    assert one.converged_ and other.converged_
+    primal, large = (fit.certificates_[0].primal for fit in (one, other))
+    assert unit * large == pytest.approx(primal, rel=2 * one.eps)
+    assert (other.predict(unit * K) == one.predict(K)).mean() > 0.99
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_polynomials_of_large_integers_train(free):
+    X = np.random.default_rng(1).integers(0, 65536, size=(2001, 4)).astype(float)
+    y = X[:, 0] + X[:, 1] > 65536
+    fitted = make(kernel="poly", gamma=1.0, C=1e-25, penalize_intercept=not free, max_iter=200)
+    fitted.fit(X, y)
+    assert fitted.converged_ and fitted.solver_ == "decomposition"
+    assert fitted.score(X, y) > 0.8
+
+
 def test_values_beyond_single_precision_are_named():
     rng = np.random.default_rng(1)
     X = rng.integers(0, 65536, size=(2001, 3)).astype(float)
-    X[:, 1] *= 100
+    X[:, 1] *= 1e4
     y = X[:, 0] > 3e4
-    with pytest.raises(ValueError, match=r"column 1 of X has values up to 6\.5\de\+06"):
+    with pytest.raises(ValueError, match=r"column 1 of X has values up to 6\.5\de\+08"):
         make(kernel="poly", gamma=1.0, penalize_intercept=False).fit(X, y)
     with pytest.raises(ValueError, match="divide the kernel matrix by a common factor"):
-        make(kernel="precomputed", penalize_intercept=False).fit(1e9 * X @ X.T, y)
+        make(kernel="precomputed", penalize_intercept=False).fit(1e20 * X @ X.T, y)

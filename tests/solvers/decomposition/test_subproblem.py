@@ -118,7 +118,7 @@ def test_a_pair_moves_to_the_best_point_of_its_rectangle(correlation):
 
 
 @pytest.mark.parametrize("n_kept", [0, 1, 40, 100])
-def test_the_matrix_is_that_of_the_cached_rows(n_kept):
+def test_the_matrix_is_that_of_the_cached_rows_times_a_factor(n_kept):
     rng = np.random.default_rng(n_kept)
     m, n, padding = 300, 100, 7
     K = rng.integers(-4, 5, size=(m, m)).astype(F)
@@ -135,8 +135,9 @@ def test_the_matrix_is_that_of_the_cached_rows(n_kept):
     slots = np.zeros((m, m), F)
     slots[where[n_kept:]] = K[working_set[n_kept:]]  # rows of those that are kept are not read
     Q = np.full((n, n + padding), np.nan, F)
-    sub_gram(slots, where, working_set, matrix_of(before), places, Q)
-    assert_array_equal(Q[:, :n], matrix_of(working_set))
+    for scale in (1, 0.25):
+        sub_gram(slots, where, working_set, scale * matrix_of(before), places, scale, Q)
+        assert_array_equal(Q[:, :n], scale * matrix_of(working_set))
     assert np.isnan(Q[:, n:]).all()
 
 
