@@ -74,7 +74,10 @@ def by_chunks(chunks, function, name):
 
 
 def accuracy_of(estimator, X, y, sample_weight):
-    """Return the accuracy on a dask collection or on chunks (float)."""
+    """Return the accuracy of a fitted classifier, also on a dask collection or on chunks (float)."""
+    if not is_in_parts(X):
+        labels = checked_labels(y, f"y of {type(estimator).__name__}.score")
+        return ClassifierMixin.score(estimator, X, labels, sample_weight)
     name = estimator._display_name("score")
     if isinstance(X, Chunks):
         check_held_by_chunks(name, y, sample_weight)
@@ -286,8 +289,5 @@ class PredictionsMixin(ClassifierMixin, Declared):
         float
             Computed at once, also for dask collections.
         """
-        if not is_in_parts(X):
-            labels = checked_labels(y, f"y of {type(self).__name__}.score")
-            return super().score(X, labels, sample_weight)
         check_is_fitted(self)
         return accuracy_of(self, X, y, sample_weight)

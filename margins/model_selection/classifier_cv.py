@@ -379,8 +379,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, as `MarginClassifier.score` does."""
         check_is_fitted(self, "estimator_")
-        in_parts = is_in_parts(X)
-        accuracy: float = (accuracy_of if in_parts else ClassifierMixin.score)(self, X, y, sample_weight)
+        accuracy: float = accuracy_of(self, X, y, sample_weight)
         return accuracy
 
     @property

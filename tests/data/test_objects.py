@@ -59,6 +59,8 @@ def test_numbers_in_an_array_of_objects_are_exact_classes():
         assert_array_equal(classifier.classes_, expected.classes_)
         assert classifier.classes_.dtype == expected.classes_.dtype
         assert classifier.score(X, y) == expected.score(X, y)
+        selected = margins.MarginClassifierCV(Cs=[1.0], cv=2).fit(np.r_[X, X], pd.concat([y, y]))
+        assert selected.score(X, y) == selected.score(X, np.array(values * 2))
 
 
 TIMES = {
