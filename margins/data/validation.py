@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -144,6 +144,14 @@ def validate_points(estimator, X, samples=None):
     has_names = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not has_names:
         return X
+    if get_tags(estimator).input_tags.pairwise:
+        n_columns = check_array(X, accept_sparse="csr", dtype=DTYPES, input_name="X").shape[1]
+        if n_columns != estimator.n_features_in_:
+            raise ValueError(
+                f"{name} with kernel='precomputed' must hold K(x, training sample): a row for each x "
+                f"and a column for each of the {estimator.n_features_in_} training samples. Got "
+                f"{n_columns} columns."
+            )
     original = X
     X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
     return _converted(X, original, name)

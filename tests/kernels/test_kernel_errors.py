@@ -93,8 +93,9 @@ def test_matrix_that_is_not_square_is_rejected(name):
         with pytest.raises(ValueError, match=sentence):
             make(name, kernel="precomputed", C=1.0).fit(given, y)
     classifier = make(name, kernel="precomputed", C=1.0).fit(linear(X, X), y)
-    for new in (Z, linear(Z, X)[:, 1:]):
-        with pytest.raises(ValueError, match=rf"X has {new.shape[1]} features, but .* 40 features"):
+    sentence = r"K\(x, training sample\): .* column for each of the 40 training samples. Got {} columns"
+    for new in (Z, linear(Z, X)[:, 1:], linear(X, Z), linear(Z, Z).tolist(), sparse.csr_array(Z)):
+        with pytest.raises(ValueError, match=sentence.format(np.shape(new)[1])):
             classifier.decision_function(new)
 
 
