@@ -255,6 +255,37 @@ def test_the_share_is_true_of_the_coefficients_far_from_0(unit, offset, loss):
             assert share * most <= max(won, 0) + Fraction(1, 1000) * most, (seed, n_samples)
 
 
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_weak_features_of_rare_classes_win_nothing(offset):
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(100, 3)) + offset, random.random(100) < 0.1
+        fitted = make(loss="hinge", penalize_intercept=False).fit(X, y)  # a warning is an error
+        [certificate] = fitted.certificates_
+        assert certificate.primal == pytest.approx(2 * y.sum(), rel=1e-9)
+        assert fitted.converged_ and certificate.improvement == 1 and not fitted.predict(X).any()
+
+
+@pytest.mark.parametrize("params", [{}, {"gamma": 1e-3}])
+def test_weak_features_of_rare_classes_win_nothing_with_a_kernel(params):
+    random = np.random.default_rng(0)
+    X = random.random((2000, 2))
+    y = random.random(2000) < 0.2 * X[:, 0]
+    fitted = make(loss="hinge", kernel="rbf", penalize_intercept=False, **params).fit(X, y)
+    assert fitted.certificates_[0].improvement == 1 and not fitted.predict(X).any()
+    assert [phase.solver for phase in fitted.phases_[0]] == ["decomposition"]
+
+
+@pytest.mark.parametrize("spread", [1e3, 1e5])
+@pytest.mark.parametrize("C", [1e-12, 1e-9, 1e-6, 1.0])
+def test_a_signal_far_below_the_spread_is_found(spread, C):
+    random = np.random.default_rng(0)
+    y = np.arange(300) % 10 == 0
+    X = np.c_[spread * random.normal(size=(300, 2)), 2.0 * y]  # noise that few samples can cancel
+    scores = make(loss="hinge", penalize_intercept=False, C=C).fit(X, y).decision_function(X)
+    assert scores[y].min() > scores[~y].max()
+
+
 @examples(50)
 @given(
     constant=st.floats(1e-6, 1e6),

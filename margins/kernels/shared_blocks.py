@@ -3,6 +3,7 @@
 In one-vs-one, the matrix of a pair consists of blocks of two classes, which other pairs read, too.
 """
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ from margins.kernels.semidefinite import (
 )
 from margins.linalg.threads import computed_once, one_thread
 
+SMALLEST_VARIANCE = 1e-9  # of kernel values, relative to them: less is rounding
 BYTES_OF_WHOLE = 12  # for each element of a matrix in both double and single precision
 
 
@@ -63,6 +65,16 @@ class SharedBlocks:
             check_symmetry(self.kernel.label, matrix)
             matrix = 0.5 * (matrix + matrix.T)
         return np.ascontiguousarray(matrix)
+
+    @computed_once
+    def spread(self):
+        """Root mean square of the distances of evenly spread samples from their mean; 0 if rounding."""
+        with one_thread():
+            X = self.kernel.samples_of(self.X, some_samples(self.X.shape[0]))
+            matrix = self.kernel.training_block(X, slice(None))
+        square = float(matrix.diagonal().mean())
+        variance = square - float(matrix.mean())
+        return math.sqrt(variance) if variance > SMALLEST_VARIANCE * square else 0.0
 
     @property
     def matrix_in_memory(self):

@@ -35,9 +35,16 @@ TINY = 1e-8
 # the samples cancel in the weight vector up to this share: in small units, objectives are as close.
 SAME_OBJECTIVE = 1e-12
 CANCELLED = 1e-9
-# With a free intercept an offset of the features cancels, too, so only this multiple of rounding counts;
-# with a kernel, this multiple of the rounding that its values leave in |a|^2.
+# With a free intercept an offset of the features cancels, too, so it is a share of their spread, or only
+# this multiple of rounding counts; with a kernel, this multiple of the rounding of its values in |a|^2.
+CANCELLED_OF_SPREAD = 1e-7
 ROUNDINGS = 10
+# With a kernel it is optimal, too, if no more can be won than by a signal of this share of the samples'
+# spread, which noise in fewer than 1e8 samples hides: single precision does not prove more, and the
+# interior-point solver takes 100 times as long. Objectives must be so close that gains are quadratic.
+WEAKEST = 1e-4
+CLOSE = 1e-4
+ROUNDING = 1e-13  # of objectives
 # Weights of 0 would not be a multiple of a direction; these make a difference below rounding.
 SMALLEST_MULTIPLE = 1e-16
 # A dual variable at most this share below its upper bound is at the bound.
@@ -58,7 +65,7 @@ def accurate_gap(run, bounds, scale):
     data, loss, weights, hypothesis = run.data, run.loss, run.weights, run.hypothesis
     dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
     lengths = np.sqrt(data.ordinary_sqnorms)
-    total, error = float(dual @ lengths), 0.0
+    total, error, constant = float(dual @ lengths), 0.0, run._constant
     rounding, limit = unit_of(np.count_nonzero(dual)) * total, CANCELLED * total
     if not data.rows.is_kernel:
         w = scale * hypothesis.weights
@@ -66,6 +73,10 @@ def accurate_gap(run, bounds, scale):
         length, distance = np.linalg.norm(a), np.linalg.norm(w - a)
         if data.has_free_intercept:
             limit = ROUNDINGS * rounding
+            if constant - bounds.dual <= SAME_OBJECTIVE * constant:
+                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data, len(w)))
+    elif _is_below_noise(constant, bounds.dual, dual, data):
+        return 0.0
     elif run.averaging is None:
         length = bounds.dual_scale * math.sqrt(features_sqnorm(weights, data))
         moved = float(np.abs(dual - bounds.dual_scale * weights.dual) @ lengths)
@@ -74,7 +85,6 @@ def accurate_gap(run, bounds, scale):
         limit = max(limit, math.sqrt(error))
     else:
         return math.inf
-    constant = run._constant
     if is_nothing(constant, bounds.dual, length, limit, error):
         return 0.0
     if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
@@ -162,6 +172,23 @@ def is_nothing(constant, dual, length, limit, error=0.0):
         Rounding of the dual value beyond `SAME_OBJECTIVE`.
     """
     return constant - dual <= SAME_OBJECTIVE * constant + error and length <= limit
+
+
+def _is_below_noise(constant, dual_value, dual, data):
+    """Return whether the shortest vector that could win P0 - D is within noise; see `WEAKEST`."""
+    won = constant - dual_value + ROUNDING * constant
+    if won > CLOSE * constant or data.rows.blocks is None:
+        return False
+    return math.sqrt(2 * max(won, 0.0)) <= WEAKEST * float(dual.sum()) * data.rows.blocks.spread
+
+
+def _spread(data, n_features):
+    """Return the root mean square of the distances of samples from their mean; 0 if it is rounding."""
+    m, signs = len(data), np.asarray(data.signs, dtype=np.float64)
+    mean = combination(data, np.arange(m, dtype=np.int32), signs)[:n_features] / m
+    square = float(data.ordinary_sqnorms.sum()) / m - data.sq_intercept_scaling
+    variance = square - float(mean @ mean)
+    return math.sqrt(variance) if variance > CANCELLED * square else 0.0
 
 
 def _snapped(dual, upper, data):
