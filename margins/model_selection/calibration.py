@@ -126,31 +126,37 @@ def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
 def scores_out_of_fold(
     folds: TrainTest,
     scores_of_folds: list[NDArray[np.float64]],
-    n_samples: int,
-    n_classes: int,
+    y: NDArray[Any],
+    classes: NDArray[Any],
+    sample_weight: NDArray[np.float64] | None,
     caller: object,
 ) -> NDArray[np.float64]:
     """Return every sample's scores by the fold that tests it: ndarray of float64, shape (m, n_problems).
 
     Parameters
     ----------
-    folds, n_samples, caller
+    folds, caller
         As for `check_folds`.
     scores_of_folds : list of ndarray of float64, shape (n_test, n_problems)
-    n_classes : int
+    y, classes, sample_weight
+        Labels of all samples, their classes, and their weights or None.
 
     Raises
     ------
     ValueError
         If a fold lacks a class.
     """
-    n_problems = len(positive_codes(n_classes))
-    if any(part.shape[1] != n_problems for part in scores_of_folds):
-        raise ValueError(
-            f"calibration of {caller} needs a cv whose training sets have all {n_classes} classes. "
-            "Got a training set with fewer."
-        )
-    scores = np.empty((n_samples, n_problems))
+    n_problems = len(positive_codes(len(classes)))
+    for fold, ((train, _), part) in enumerate(zip(folds, scores_of_folds, strict=True)):
+        if part.shape[1] != n_problems:
+            kept = train if sample_weight is None else train[sample_weight[train] > 0]
+            missing = np.setdiff1d(classes, y[kept]).tolist()
+            raise ValueError(
+                f"calibration of {caller} needs samples of positive weight of all {len(classes)} "
+                f"classes in every training set. Got none of {missing or 'some class'} in that of fold "
+                f"{fold}: pass a stratified cv, or leave out classes that have too few."
+            )
+    scores = np.empty((len(y), n_problems))
     for (_, test), part in zip(folds, scores_of_folds, strict=True):
         scores[test] = part
     return scores

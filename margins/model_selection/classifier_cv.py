@@ -267,7 +267,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         best = self._select(scores[:, positions], fits)
         if self.calibration is not None:
             of_best = [path.decision(positions[best]) for path in paths]
-            out_of_fold = scores_out_of_fold(folds, of_best, len(codes), len(valid.classes), caller)
+            out_of_fold = scores_out_of_fold(folds, of_best, y, valid.classes, sample_weight, caller)
             self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
         self._refit(X, y, sample_weight)
 

@@ -207,10 +207,21 @@ def test_every_sample_must_be_in_one_test_set_whose_fold_has_all_classes():
     trained = []
     for cv, match in (
         (ShuffleSplit(3, random_state=0), "every sample is in exactly one test set. Got sample"),
-        (KFold(3), "training sets have all 3 classes. Got a training set with fewer"),
+        (KFold(3), r"of all 3 classes in every training set. Got none of \[0\] in that of fold 0"),
     ):
         classifier = margins.MarginClassifierCV(Cs=[1.0], cv=cv, calibration="sigmoid")
         with pytest.raises(ValueError, match=match):
             classifier.fit(X, y)
         trained.append(hasattr(classifier, "C_"))
     assert trained[0] is False
+
+
+def test_a_class_without_weight_is_named():
+    X, y = load_iris(return_X_y=True)
+    selection = margins.MarginClassifierCV(Cs=[1.0], calibration="sigmoid")
+    for class_weight, sample_weight, got in (
+        (None, np.where(y == 1, 0.0, 1.0), r"\[1\]"),
+        ({1: 0}, None, "some class"),
+    ):
+        with pytest.raises(ValueError, match=f"positive weight of all 3 classes .* none of {got}"):
+            selection.set_params(class_weight=class_weight).fit(X, y, sample_weight)
