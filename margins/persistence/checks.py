@@ -42,9 +42,7 @@ def check_state(classifier: Any) -> None:
 def check_selection(selection: Any) -> None:
     """Raise ValueError unless a MarginClassifierCV agrees with its `estimator_` and its calibration."""
     check_parameters(selection)
-    if not hasattr(selection, "estimator_"):
-        if hasattr(selection, "C_") and selection.refit:
-            raise ValueError("estimator_ is missing")
+    if not hasattr(selection, "estimator_"):  # the fit was without refit, and predictions say so
         return
     estimator = selection.estimator_
     if not isinstance(estimator, BaseMarginClassifier):
@@ -54,7 +52,7 @@ def check_selection(selection: Any) -> None:
     classes = selection.classes_
     if not (isinstance(classes, np.ndarray) and np.array_equal(classes, estimator.classes_)):
         raise ValueError(f"classes_ must be those of estimator_. Got {classes!r}")
-    if selection.calibration is not None:
+    if hasattr(selection, "_calibrated"):  # parameters may have been set after the fit
         scores = np.zeros((1, 1 if len(classes) == 2 else len(classes)))
         shape = selection._calibrated.predict_proba(scores).shape
         if shape != (1, len(classes)):
