@@ -8,7 +8,7 @@ between two chunks of a stream.
 Source: Khardon & Wachman (2007), section 2; Freund & Schapire (1999); Gallant (1990).
 """
 
-from libc.math cimport floor
+from libc.math cimport INFINITY, floor
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins.rules._base cimport BinaryData, Averaging, Step, Sample, WeightVector, ordinary_product
@@ -126,19 +126,21 @@ cdef class Pocket(LongestSurvivor):
 
     cdef bint _prefers(self, BinaryData data, WeightVector a) noexcept nogil:
         cdef Py_ssize_t k
-        cdef double n_right = 0
+        cdef double weight, n_right = 0, smallest = INFINITY, largest = 0
         cdef bint is_right, has_wrong = False
         if not self.n_right > self.longest or self.is_perfect:
             return False
         for k in range(data.labels.shape[0]):
             is_right = ordinary_product(data, a, k) > data.labels[k] * self.theta
-            n_right += is_right * weight_of(data, k)
+            weight = weight_of(data, k)
+            smallest, largest = min(smallest, weight), max(largest, weight)
+            n_right += is_right * weight
             has_wrong = has_wrong or not is_right
         if not n_right > self.most_right:
             return False
         # The hypothesis was tried when its vote became larger by one sample, and not again since then. We do
-        # not know at which sample; with weights we use its vote at the end.
-        self.longest = self.longest + 1 if data.weight is None else self.n_right
+        # not know at which sample; with weights that differ we use its vote at the end.
+        self.longest = self.longest + largest if smallest == largest else self.n_right
         self.most_right, self.is_perfect = n_right, not has_wrong
         return True
 

@@ -224,15 +224,15 @@ def pocket(trace):
 def pocket_by_votes(trace, rows, labels, weight):
     """The same, after the run: a hypothesis challenges once, when its votes exceed the pocket's run.
 
-    With weights that differ from 1 it does so with all its votes.
+    With weights that differ it does so with all its votes.
     """
-    is_weighted = (np.asarray(weight) != 1).any()
+    is_weighted = np.ptp(weight) > 0
     best, run, count = trace.hypotheses[0], 0, -1
     for hypothesis, vote in zip(trace.hypotheses, trace.votes, strict=True):
         w, theta = hypothesis
         n_correct = np.sum(weight * (np.asarray(labels) * (np.asarray(rows) @ w - theta) > 0))
         if vote > run and n_correct > count:
-            best, run, count = hypothesis, vote if is_weighted else run + 1, n_correct
+            best, run, count = hypothesis, vote if is_weighted else run + np.max(weight), n_correct
     return best
 
 
