@@ -154,7 +154,7 @@ def test_a_common_factor_of_weights_is_a_factor_of_C_and_changes_nothing_else(na
     weight = np.random.default_rng(4).uniform(0.5, 2, len(y))
 
     def scores(weight, C, chunks=0):
-        classifier = make(name, C=C, random_state=0, max_iter=20)
+        classifier = make(name, C=C, random_state=0, max_iter=10)
         if not chunks:
             return classifier.fit(X, y, weight).decision_function(X)
         for rows in np.array_split(np.arange(len(y)), chunks):

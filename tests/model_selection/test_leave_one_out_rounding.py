@@ -84,7 +84,7 @@ def test_without_features_each_sample_is_given_the_label_of_most_others(loss, pe
 
 def test_refits_that_only_rounding_keeps_from_a_proof_end():
     # The margin was doubled until it overflowed.
-    for seed in range(8):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         X, y = 2.0**29 + rng.integers(0, 3, size=(13, 6)), np.arange(13) % 2
         classifier = margins.MarginClassifier(C=0.0016, loss="hinge", fit_intercept=False)
