@@ -24,7 +24,7 @@ from margins.solvers.driver import Epoch
 class SeenWeights(NamedTuple):
     """The number and the sum of the sample weights of a stream so far."""
 
-    count: int = 0
+    n_samples: int = 0
     total: float = 0.0
 
     def followed_by(self, weight, n):
@@ -40,12 +40,12 @@ class SeenWeights(NamedTuple):
         means : ndarray of float64, shape (n,), or None
         seen : SeenWeights
         """
-        if n == 0 or (not isinstance(weight, np.ndarray) and self.total == self.count):
-            return None, SeenWeights(self.count + n, self.total + n)
+        if n == 0 or (not isinstance(weight, np.ndarray) and self.total == self.n_samples):
+            return None, SeenWeights(self.n_samples + n, self.total + n)
         with np.errstate(over="ignore"):  # one after the other, so that chunks do not change the sum
             totals = np.cumsum(np.append(self.total, np.broadcast_to(weight, n)))[1:]
-        seen = SeenWeights(self.count + n, float(totals[-1]))
-        return totals / np.arange(self.count + 1, seen.count + 1), seen
+        seen = SeenWeights(self.n_samples + n, float(totals[-1]))
+        return totals / np.arange(self.n_samples + 1, seen.n_samples + 1), seen
 
 
 @dataclass
