@@ -144,17 +144,27 @@ def validate_points(estimator, X, samples=None):
     has_names = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not has_names:
         return X
-    if get_tags(estimator).input_tags.pairwise:
-        n_columns = check_array(X, accept_sparse="csr", dtype=DTYPES, input_name="X").shape[1]
-        if n_columns != estimator.n_features_in_:
-            raise ValueError(
-                f"{name} with kernel='precomputed' must hold K(x, training sample): a row for each x "
-                f"and a column for each of the {estimator.n_features_in_} training samples. Got "
-                f"{n_columns} columns."
-            )
     original = X
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+    try:
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
+    except ValueError:
+        _check_kernel_columns(estimator, original, name)
+        raise
     return _converted(X, original, name)
+
+
+def _check_kernel_columns(estimator, X, name):
+    """Raise a ValueError if X is a kernel matrix without a column for each training sample."""
+    if not get_tags(estimator).input_tags.pairwise:
+        return
+    options = {"accept_sparse": "csr", "dtype": DTYPES, "estimator": estimator, "input_name": "X"}
+    n_columns = check_array(X, **options).shape[1]
+    if n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"{name} with kernel='precomputed' must hold K(x, training sample): a row for each x "
+            f"and a column for each of the {estimator.n_features_in_} training samples. Got "
+            f"{n_columns} columns."
+        ) from None
 
 
 def validate_matrix(X, name, is_finite=False):
