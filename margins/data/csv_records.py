@@ -87,9 +87,8 @@ def read_csv(contents, path, texts, columns=None, delimiter=","):
         check_lengths(contents, path, delimiter)
         raise ValueError(f"is not a valid CSV file: {error}") from error
     if any((table[name] == "").any() for name in texts if name in table):
-        check_lengths(
-            contents, path, delimiter
-        )  # pandas turns the missing fields of a short row into empty texts
+        # pandas turns the missing fields of a short row into empty texts
+        check_lengths(contents, path, delimiter)
     return table
 
 

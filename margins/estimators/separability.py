@@ -11,8 +11,6 @@ from sklearn.base import clone
 from margins.data.chunks import check_in_memory
 from margins.data.types import MatrixLike
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.kernels.row_blocks import BYTES_PER_MEGABYTE
-from margins.kernels.shared_blocks import BYTES_OF_WHOLE
 from margins.solvers.base import Ending
 from margins.solvers.hard_margin import radius_of
 from margins.solvers.rounding import EPSILON
@@ -126,10 +124,8 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
         )
     specification = classifier.specification(training_set.sqnorms)
     (run,) = Training(training_set, specification).train(classifier.phases, classifier.random_state)
-    hidden, m = _hidden_by_rounding(run, training_set), len(training_set.samples.codes)
-    may_move = (
-        training_set.is_kernel and BYTES_OF_WHOLE * m * m <= classifier.cache_size * BYTES_PER_MEGABYTE
-    )
+    hidden = _hidden_by_rounding(run, training_set)
+    may_move = training_set.is_kernel and training_set.rows.blocks.matrix_fits
     if may_move and hidden is None and _answer(run) is None:
         run = _run_from_first_sample(classifier, training_set)
     answer, reason = _answer(run), None

@@ -69,12 +69,23 @@ class SharedBlocks:
     @computed_once
     def spread(self):
         """Root mean square of the distances of evenly spread samples from their mean; 0 if rounding."""
-        with one_thread():
-            X = self.kernel.samples_of(self.X, some_samples(self.X.shape[0]))
-            matrix = self.kernel.training_block(X, slice(None))
+        matrix = self._matrix_of(some_samples(self.X.shape[0]))
         square = float(matrix.diagonal().mean())
         variance = square - float(matrix.mean())
         return math.sqrt(variance) if variance > SMALLEST_VARIANCE * square else 0.0
+
+    def _matrix_of(self, samples):
+        """Return the kernel matrix of some samples, ascending, in double precision."""
+        if len(samples) == self.X.shape[0]:
+            return self.matrix
+        with one_thread():
+            X = self.kernel.samples_of(self.X, samples)
+            return self.kernel.training_block(X, slice(None))
+
+    @property
+    def matrix_fits(self):
+        """True if the whole matrix is at most as large as the cache."""
+        return BYTES_OF_WHOLE * self.X.shape[0] ** 2 <= self.cache_size * BYTES_PER_MEGABYTE
 
     @property
     def matrix_in_memory(self):
@@ -135,14 +146,9 @@ class SharedBlocks:
         """Return the evidence from some samples (ndarray of int): all, or at most `MAX_SAMPLES`."""
         if self.kernel.is_semidefinite:
             return None
-        if len(samples) == self.X.shape[0]:
-            matrix = self.matrix
-        else:
-            with one_thread():
-                X = self.kernel.samples_of(self.X, samples)
-                matrix = self.kernel.training_block(X, slice(None))
-            if self.kernel.name != "precomputed":  # a precomputed matrix was compared as a whole
-                check_symmetry(self.kernel.label, matrix, samples)
+        matrix = self._matrix_of(samples)
+        if len(samples) < self.X.shape[0] and self.kernel.name != "precomputed":  # compared as a whole
+            check_symmetry(self.kernel.label, matrix, samples)
         least = negative_eigenvalue(matrix)
         if least is None:
             return None
@@ -158,7 +164,7 @@ class SharedBlocks:
         if self._row_blocks is None:
             m, class_blocks = self.X.shape[0], self._class_blocks
             most = most_whole if class_blocks is None else most_shared
-            if m <= most and BYTES_OF_WHOLE * m * m <= self.cache_size * BYTES_PER_MEGABYTE:
+            if m <= most and self.matrix_fits:
                 self._row_blocks = (
                     MatrixBlocks([[self.matrix]]) if class_blocks is None else class_blocks.make()
                 )

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from margins.certificate import Standing, features_sqnorm
-from margins.data._passes import combination
+from margins.data._passes import combination, mean_of
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.solvers.balance import balanced
@@ -74,7 +74,7 @@ def accurate_gap(run, bounds, scale):
         if data.has_free_intercept:
             limit = ROUNDINGS * rounding
             if constant - bounds.dual <= SAME_OBJECTIVE * constant:
-                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data, len(w)))
+                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data))
     elif _is_below_noise(constant, bounds.dual, dual, data):
         return 0.0
     elif run.averaging is None:
@@ -182,11 +182,10 @@ def _is_below_noise(constant, dual_value, dual, data):
     return math.sqrt(2 * max(won, 0.0)) <= WEAKEST * float(dual.sum()) * data.rows.blocks.spread
 
 
-def _spread(data, n_features):
+def _spread(data):
     """Return the root mean square of the distances of samples from their mean; 0 if it is rounding."""
-    m, signs = len(data), np.asarray(data.signs, dtype=np.float64)
-    mean = combination(data, np.arange(m, dtype=np.int32), signs)[:n_features] / m
-    square = float(data.ordinary_sqnorms.sum()) / m - data.sq_intercept_scaling
+    mean = mean_of(data)
+    square = float(data.ordinary_sqnorms.mean()) - data.sq_intercept_scaling
     variance = square - float(mean @ mean)
     return math.sqrt(variance) if variance > CANCELLED * square else 0.0
 
