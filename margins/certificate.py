@@ -160,19 +160,11 @@ class Standing(NamedTuple):
 
     **Source**: Moré & Wild (2009), Benchmarking derivative-free optimization algorithms, (2.2), with a
     proven lower bound instead of the best known value.
-
-    Attributes
-    ----------
-    constant : float
-        Objective of the best constant classifier.
-    length : float
-        |w| over the features.
-    accurate_gap : float
-        Accurate upper bound of P - D with the dual variables of the model; inf: not computed.
     """
 
-    constant: float
-    length: float
+    constant: float  # Objective of the best constant classifier
+    length: float  # |w| over the features
+    # Accurate upper bound of P - D with the dual variables of the model; inf: not computed.
     accurate_gap: float = math.inf
 
     def raised(self, change):

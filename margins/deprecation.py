@@ -13,17 +13,7 @@ from typing import Any
 
 
 def renamed(module: str, names: Mapping[str, str], *, since: str, until: str) -> Callable[[str], Any]:
-    """Return a function `__getattr__` for a module in which names have changed.
-
-    Parameters
-    ----------
-    module : str
-        The ``__name__`` of the module.
-    names : mapping of str to str
-        The current name for each old name.
-    since, until : str
-        The first version that warns, and the first without the old names.
-    """
+    """Return a function `__getattr__` for a module in which names have changed."""
 
     def find(name: str) -> Any:
         if name not in names:

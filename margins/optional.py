@@ -14,26 +14,6 @@ def require(user: str, *names: str) -> Any:
     """Import optional packages, and return the first.
 
     Call it before any other work.
-
-    Parameters
-    ----------
-    user : str
-        The function, method or option that needs them.
-    names : str
-        Modules; a package index has each under the name of its top-level package.
-
-    Raises
-    ------
-    MissingPackage
-        It names all that are missing, and a command that installs them.
-
-    Examples
-    --------
-    >>> try:
-    ...     require("this", "no_such_package")
-    ... except ImportError as error:
-    ...     print(error)
-    this needs no_such_package, which is not installed: pip install no_such_package
     """
     modules, missing = [], []
     for name in names:

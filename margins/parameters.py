@@ -160,29 +160,6 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
 
     It is a field specifier (PEP 681): type checkers derive the constructor's signature from the
     annotation and from `default`.
-
-    Parameters
-    ----------
-    allowed : Constraint
-        The allowed values, checked before a fit.
-    description : str
-        The meaning of the parameter, for the docstring.
-    default : object
-        An allowed value, of the annotated type and immutable.
-
-    Returns
-    -------
-    dataclasses.Field
-        Assign it to an annotated name in the body of a class. Type checkers see a value of the type of
-        `default`.
-
-    Examples
-    --------
-    >>> from margins.estimators.maximum_margin import MaximumMarginClassifier
-    >>> class HalvingPerceptron(MaximumMarginClassifier):
-    ...     start: float = parameter(Interval(0, 1, "neither"), "The first accuracy.", default=0.5)
-    >>> HalvingPerceptron(start=0.25)
-    HalvingPerceptron(start=0.25)
     """
     field: T = dataclasses.field(
         default=default, metadata={"allowed": allowed, "description": description}

@@ -82,15 +82,7 @@ def built_ins() -> dict[str, EntryPoint]:
 
 
 def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
-    """Return the algorithms that other packages offer, without importing them.
-
-    Returns
-    -------
-    offers : dict
-        {name: {package: entry point}}.
-    unreadable : dict
-        {package: error} for packages whose entry points cannot be read.
-    """
+    """Return the algorithms that other packages offer, without importing them."""
     from importlib import metadata
 
     offers: dict[str, dict[str, EntryPoint]] = {}
@@ -119,11 +111,6 @@ def unreadable() -> dict[str, str]:
     """Return the installed packages whose entry points cannot be read, and the errors.
 
     Plug-ins in these packages are not available.
-
-    Returns
-    -------
-    dict of str
-        {package: error}.
     """
     return _plug_ins()[1]
 
@@ -248,12 +235,7 @@ def provider(name: str) -> str | None:
 
 
 def name_of(algorithm: type) -> str | None:
-    """Return the first name under which a class is registered or offered; None if there is none.
-
-    Parameters
-    ----------
-    algorithm : type
-    """
+    """Return the first name under which a class is registered or offered; None if there is none."""
     for name, known in (*_registered.items(), *_loaded_built_ins.items()):
         if known is algorithm:
             return name
@@ -261,13 +243,7 @@ def name_of(algorithm: type) -> str | None:
 
 
 def name_of_path(path: str) -> str | None:
-    """Return the name of a class that an entry point offers, from its module and class name, or None.
-
-    Examples
-    --------
-    >>> name_of_path("margins.algorithms.mpu.UnlearningMarginPerceptron")
-    'mpu'
-    """
+    """Return the name of a class that an entry point offers, from its module and class name, or None."""
     for name, entry in built_ins().items():
         if entry.value.replace(":", ".") == path:
             return name

@@ -4,26 +4,7 @@ from collections.abc import Container, Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[object]], left: Container[int] = (0,)) -> str:
-    """Return rows as text, with columns two spaces apart and aligned to the left or the right.
-
-    Parameters
-    ----------
-    rows : iterable of sequences
-        Rows with the same number of cells.
-    left : container of int, default=(0,)
-        Columns that are aligned to the left, from 0.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(aligned([["fold", "score"], [0, 0.9], [10, 0.95]]))
-    fold  score
-    0       0.9
-    10     0.95
-    """
+    """Return rows as text, with columns two spaces apart and aligned to the left or the right."""
     cells = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []

@@ -327,13 +327,7 @@ def describe(name):
 
 
 def main(arguments=None):
-    """Run the command line, and return the exit code.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Default: the arguments of the process.
-    """
+    """Run the command line, and return the exit code."""
     if sys.stdout is None:  # closed: results would be lost without an error
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
     if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):

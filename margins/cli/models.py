@@ -15,11 +15,6 @@ def parameters_of(settings):
     """Return a dict of parameters from texts ``name=value``.
 
     Values are Python literals or true, false, none and inf; anything else is text.
-
-    Examples
-    --------
-    >>> parameters_of(["C=10", "loss=hinge", "class_weight={1: 2.0}"])
-    {'C': 10, 'loss': 'hinge', 'class_weight': {1: 2.0}}
     """
     parameters = {}
     for setting in settings:
@@ -34,13 +29,7 @@ def parameters_of(settings):
 
 
 def value_of(text):
-    """Return the value that a text stands for.
-
-    Examples
-    --------
-    >>> value_of("0.5"), value_of("inf"), value_of("balanced")
-    (0.5, inf, 'balanced')
-    """
+    """Return the value that a text stands for."""
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     for read in (int, float):
@@ -57,13 +46,7 @@ def value_of(text):
 
 
 def class_weight_of(text):
-    """Return the class weights that an option states: "balanced" or a dict.
-
-    Examples
-    --------
-    >>> class_weight_of("balanced"), class_weight_of("1=5,spam=0.5")
-    ('balanced', {1: 5, 'spam': 0.5})
-    """
+    """Return the class weights that an option states: "balanced" or a dict."""
     if text == "balanced":
         return text
     weights = {}

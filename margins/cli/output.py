@@ -43,13 +43,7 @@ def print_table(header, rows):
 
 
 def label_text(label):
-    """Return a label as it is written to a file of predictions: whole numbers without a point.
-
-    Examples
-    --------
-    >>> label_text(-1.0), label_text(0.5), label_text("spam")
-    ('-1', '0.5', 'spam')
-    """
+    """Return a label as it is written to a file of predictions: whole numbers without a point."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
@@ -76,15 +70,7 @@ def live_progress(is_wanted):
 
 
 def _shortened(line, gaps):
-    """Return a line of progress shortened for a terminal, with the last gap proven.
-
-    Parameters
-    ----------
-    line : str
-        Line of `margins.solvers.history.progress`, perhaps with a class before it.
-    gaps : dict of str
-        The last gap of each class in earlier lines; the gap of this line is added.
-    """
+    """Return a line of progress shortened for a terminal, with the last gap proven."""
     match = re.match(r"(.*?)epoch (\d+) .*?(?:, gap (\S+))?$", line)
     if match is None:
         return line

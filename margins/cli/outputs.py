@@ -20,19 +20,7 @@ class Contents(NamedTuple):
 
 
 def check_replaceable(path, contents, inputs, force):
-    """Raise CommandError, before any work, if a file cannot be written or must not be replaced.
-
-    Parameters
-    ----------
-    path : str
-        The file to write; "-" is standard output.
-    contents : Contents
-        An existing file with such contents may be replaced.
-    inputs : iterable of str
-        Files that the command reads, which are never replaced; "-" is standard input.
-    force : bool
-        True: any other existing file may be replaced.
-    """
+    """Raise CommandError, before any work, if a file cannot be written or must not be replaced."""
     check_writable(path)
     output = _status(path, sys.stdout)
     if output is None:

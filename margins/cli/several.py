@@ -61,21 +61,7 @@ def check_alike(sources):
 
 
 def reason_to_stream(sources, is_asked, may_stream):
-    """Return the reason for streaming files, as a str; None: they are read into memory.
-
-    Parameters
-    ----------
-    sources : list of Source
-    is_asked : bool
-        True: they are streamed even if they fit into memory.
-    may_stream : bool
-        True: they are streamed if they do not fit into memory.
-
-    Raises
-    ------
-    CommandError
-        If a file would have to be streamed, but cannot be read in parts.
-    """
+    """Return the reason for streaming files, as a str; None: they are read into memory."""
     if not is_asked and not may_stream:
         return None
     sizes = [_size_of(source) for source in sources]

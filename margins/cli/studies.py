@@ -267,13 +267,7 @@ def study(
 
 
 def grid_of(settings):
-    """Return the grid of texts ``name=value,value``: a dict of lists without repeated values.
-
-    Examples
-    --------
-    >>> grid_of(["C=0.1,1", "loss=hinge", "C=1,inf"])
-    {'C': [0.1, 1, inf], 'loss': ['hinge']}
-    """
+    """Return the grid of texts ``name=value,value``: a dict of lists without repeated values."""
     grid = {}
     for setting in settings:
         name, equals, text = setting.partition("=")

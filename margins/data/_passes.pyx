@@ -23,15 +23,7 @@ cdef bint is_one_block(BinaryData data):
 
 
 def products(BinaryData data not None, samples not None, vector not None):
-    """Return w.y_k of some samples (ndarray of float64).
-
-    Parameters
-    ----------
-    data : BinaryData
-    samples : ndarray of int32
-    vector : ndarray of float64
-        The vector w.
-    """
+    """Return w.y_k of some samples (ndarray of float64)."""
     result = np.empty(len(samples))
     set_products(data, samples, vector, result)
     return result
@@ -62,15 +54,7 @@ cpdef _set_products(BinaryData data, const int32_t[::1] samples, const double[::
 
 
 def combination(BinaryData data not None, samples not None, dual not None):
-    """Return sum_k alpha_k y_k over some samples (ndarray of float64).
-
-    Parameters
-    ----------
-    data : BinaryData
-    samples : ndarray of int32
-    dual : ndarray of float64
-        The coefficients alpha_k of these samples.
-    """
+    """Return sum_k alpha_k y_k over some samples (ndarray of float64)."""
     result = np.empty(data.rows.n_features + (data.sq_intercept_scaling > 0))
     set_combination(data, samples, dual, result)
     return result

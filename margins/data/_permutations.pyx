@@ -12,14 +12,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 
 def permute(int32_t[::1] order not None, uint64_t state):
-    """Permute `order` at random; `state` determines the permutation.
-
-    Parameters
-    ----------
-    order : ndarray of int32, shape (n,)
-        Permuted in place.
-    state : int in [0, 2^64)
-    """
+    """Permute `order` at random; `state` determines the permutation."""
     cdef Py_ssize_t i, j
     cdef uint64_t bits
     cdef int32_t swapped

@@ -54,24 +54,7 @@ def first_outside(const index_t[::1] indices, Py_ssize_t n_minor):
 
 
 def scan(const start_t[::1] starts, const index_t[::1] indices, Py_ssize_t n_minor):
-    """Check the indices of a compressed matrix.
-
-    Parameters
-    ----------
-    starts : ndarray of int32 or int64, shape (n_major + 1,)
-        Not decreasing, from 0 to at most ``len(indices)``.
-    indices : ndarray of int32 or int64
-        Indices after ``starts[-1]`` are not read.
-    n_minor : int
-
-    Returns
-    -------
-    outside : int
-        Position of the first index that is not in [0, n_minor); -1 if there is none.
-    is_canonical : bool
-        True if the indices of every row increase, that is, they are sorted and none is stored twice.
-        Undefined if an index is invalid.
-    """
+    """Check the indices of a compressed matrix."""
     cdef const index_t[::1] stored = indices[:starts[starts.shape[0] - 1]]
     cdef Py_ssize_t k, n_not_increasing, outside
     outside, n_not_increasing = _scan(stored, n_minor)

@@ -20,16 +20,7 @@ LABELS = np.array([-1, 1], dtype=np.int8)
 
 
 def rows_of(X):
-    """Return the rows of a validated matrix (Rows).
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-        Any memory layout, read-only or memory-mapped. It is copied only if CSR stores an element twice,
-        or if a dense array has negative strides or is not aligned.
-
-        CSR must have a valid structure, as `margins.data.structure.checked` returns it.
-    """
+    """Return the rows of a validated matrix (Rows)."""
     m, d = X.shape
     if sparse.issparse(X):
         # Any order of columns is allowed, but duplicates would falsify the squared norms.
@@ -72,24 +63,7 @@ def _contiguous(array):
 
 
 def augmented_sqnorms(sqnorms, sq_intercept_scaling, hard_margin, zero_rows=False):
-    """Return |x_k|^2 + rho^2 for every row, given |x_k|^2 (ndarray of float64, shape (m,)).
-
-    Parameters
-    ----------
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2.
-    sq_intercept_scaling : float
-    hard_margin : bool
-        True: there are no slack terms.
-    zero_rows : bool
-        True: zero rows are allowed, although they have no positive margin.
-
-    Raises
-    ------
-    ValueError
-        If there are too many rows, if a row is too long for double arithmetic or, with a hard margin, if
-        a row is 0 or all rows are too short: no margin exists then, or none can be computed.
-    """
+    """Return |x_k|^2 + rho^2 for every row, given |x_k|^2 (ndarray of float64, shape (m,))."""
     if len(sqnorms) > MAX_SAMPLES:
         raise ValueError(f"X must have at most {MAX_SAMPLES} samples. Got {len(sqnorms)}.")
     largest = check_lengths(sqnorms)
@@ -134,25 +108,7 @@ def check_lengths(sqnorms):
 def make_binary_data(
     rows, sqnorms, positive, sq_intercept_scaling, diag, upper, has_free_intercept=False, weight=None
 ):
-    """Return the samples of one binary problem (BinaryData).
-
-    Parameters
-    ----------
-    rows : Rows
-    sqnorms : ndarray of float64, shape (m,)
-        From `augmented_sqnorms`.
-    positive : ndarray of bool, shape (m,)
-    sq_intercept_scaling : float
-        Square of the constant feature; 0: no intercept.
-    diag : float or ndarray of float64, shape (m,)
-        D_k.
-    upper : float or ndarray of float64, shape (m,)
-        Upper bounds of the dual variables.
-    has_free_intercept : bool
-        True: the intercept is not penalised.
-    weight : ndarray of float64, shape (m,), optional
-        Factors of what an update adds; None: 1.
-    """
+    """Return the samples of one binary problem (BinaryData)."""
     m = rows.n_rows
     labels = LABELS.take(positive)
     return BinaryData(
@@ -175,14 +131,7 @@ def sum_of_each(value, m):
 
 
 def sums_of_classes(value, signs):
-    """Return the sums over the positive and over the negative samples (float, float).
-
-    Parameters
-    ----------
-    value : float or ndarray of float64, shape (m,)
-        A common value, or one for each sample.
-    signs : ndarray, shape (m,)
-    """
+    """Return the sums over the positive and over the negative samples (float, float)."""
     is_positive, m = signs > 0, len(signs)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return float(value[is_positive].sum()), float(value[~is_positive].sum())

@@ -19,16 +19,7 @@ FILLED = 0.5
 
 
 def centre_of(X):
-    """Return the centre from which features should be measured; None: they are near 0 already.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (m, d)
-
-    Returns
-    -------
-    ndarray of float64, shape (d,), or None
-    """
+    """Return the centre from which features should be measured; None: they are near 0 already."""
     sample = X[:: -(-X.shape[0] // MAX_SAMPLES)]
     n = sample.shape[0]
     with np.errstate(over="ignore", invalid="ignore"):

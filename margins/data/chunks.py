@@ -297,14 +297,7 @@ class Chunks(Sequence[Any]):
 
 
 class Transformed:
-    """Reader of a chunk that transforms its X.
-
-    Parameters
-    ----------
-    chunks : Chunks
-    index : int
-    transform : callable
-    """
+    """Reader of a chunk that transforms its X."""
 
     def __init__(self, chunks, index, transform):
         self._chunks, self._index, self._transform = chunks, index, transform
@@ -383,14 +376,7 @@ def is_in_parts(X):
 
 
 def check_in_memory(X, name):
-    """Raise a ValueError if X is in parts, for a method that needs all samples in memory.
-
-    Parameters
-    ----------
-    X : object
-    name : str
-        Name of X in the error, such as "X of Perceptron".
-    """
+    """Raise a ValueError if X is in parts, for a method that needs all samples in memory."""
     if is_in_parts(X):
         kind = "Chunks" if isinstance(X, Chunks) else f"a {type(X).__name__} of dask"
         raise ValueError(

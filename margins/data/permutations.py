@@ -31,7 +31,6 @@ class Orders:
     ----------
     n : int
         Number of samples.
-    seed : int
     proven : bool
         True: the run ends with a proof, so orders affect only its speed. They may then be in blocks, and
         made by a faster permutation than NumPy's.
@@ -171,18 +170,7 @@ def in_blocks(generator, n, rows_per_chunk, size=None):
 
 
 def seeds_of(random_state, n_problems):
-    """Return a seed for each binary problem, drawn in advance, so that results do not depend on threads.
-
-    Parameters
-    ----------
-    random_state : int, numpy.random.RandomState or None
-        As in scikit-learn.
-    n_problems : int
-
-    Returns
-    -------
-    list of int
-    """
+    """Return a seed for each binary problem, drawn in advance: results do not depend on threads."""
     if type(random_state) is int or isinstance(random_state, Integral):
         return list(_seeds_of_integer(int(random_state), n_problems))
     return _draw(check_random_state(random_state), n_problems)

@@ -65,30 +65,7 @@ def classes_without(name, totals, classes):
 
 
 def sample_weights(name, X, codes, classes, sample_weight, class_weight):
-    """Return sample weights times class weights.
-
-    Parameters
-    ----------
-    name : object
-        ``str(name)`` names the method, as in ``name (Classifier.fit)``, for errors.
-    X : ndarray or CSR matrix, shape (m, d)
-    codes : ndarray of int, shape (m,)
-        Index of each sample's class in `classes`.
-    classes : ndarray, shape (n_classes,)
-    sample_weight : array-like of float, shape (m,), or None
-    class_weight : mapping of labels to weights, "balanced" or None
-        Classes that the mapping omits have weight 1. "balanced" gives all classes the same total weight,
-        sample weights included.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,), or 1.0 if no weight differs from 1
-
-    Raises
-    ------
-    ValueError
-        If a weight is not in [0, inf), or if a mapping names a class that is not in y.
-    """
+    """Return sample weights times class weights."""
     if sample_weight is None and class_weight is None:
         return 1.0
     m = X.shape[0]
@@ -133,15 +110,7 @@ def weights_given(name, m, sample_weight):
 
 
 def class_weights_of(name, classes, class_weight, totals):
-    """Return the weight of each class (ndarray of float64, shape (n_classes,), or None).
-
-    Parameters
-    ----------
-    name, classes, class_weight
-        As in `sample_weights`.
-    totals : ndarray of float64, shape (n_classes,)
-        The sum of the sample weights of each class.
-    """
+    """Return the weight of each class (ndarray of float64, shape (n_classes,), or None)."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):  # "balanced"

@@ -23,28 +23,7 @@ SEAL = "_margins_sealed"
 
 
 def checked(X, name):
-    """Return a sparse matrix whose structure is valid.
-
-    Parameters
-    ----------
-    X : sparse matrix or array
-        Any format of SciPy. After a conversion to another format, check the result again.
-    name : str
-        Name of X in errors, such as "X of Perceptron".
-
-    Returns
-    -------
-    sparse matrix or array
-        X itself or, if its arrays are not contiguous, not aligned or not in native byte order, a matrix
-        of the same format with copies of them. In CSR, the flags for sorted and canonical indices are
-        set for the present arrays.
-
-    Raises
-    ------
-    ValueError
-        If an array is missing or too short, if `indptr` does not start with 0 or decreases, or if an
-        index is outside the shape. The error states the place.
-    """
+    """Return a sparse matrix whose structure is valid."""
     if is_sealed(X):
         return X
     kind = getattr(X, "format", "sparse")
@@ -72,17 +51,6 @@ def sealed(part, whole):
     """Record that the structure of a part of a checked matrix is valid.
 
     Its index arrays become read-only. While it has these arrays, `checked` returns it at once.
-
-    Parameters
-    ----------
-    part : ndarray or sparse matrix
-        Rows or columns of `whole` that nothing else refers to.
-    whole : array-like or sparse matrix
-
-    Returns
-    -------
-    object
-        The part. It is not sealed if it is not CSR or shares memory with the whole.
     """
     if not sparse.issparse(part) or part.format != "csr":
         return part

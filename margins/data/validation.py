@@ -190,17 +190,6 @@ def checked_labels(y, name):
     scikit-learn would convert nullable integers to float64, which rounds numbers beyond 2**53, and
     rejects numbers in object arrays. NumPy would convert the numbers in a list with str to str, and
     bytes and None cannot be sorted among str.
-
-    Parameters
-    ----------
-    y : array-like
-    name : str
-        Name of y in errors.
-
-    Raises
-    ------
-    ValueError
-        If labels are missing, masked, bytes or other objects, or if numbers and str are mixed.
     """
     check_unmasked(y, name)
     y = _as_numpy(y)
@@ -271,14 +260,7 @@ def _as_numpy(y):
 
 
 def check_no_times(X, name):
-    """Raise a ValueError for dates and durations, whose numbers would depend on their unit.
-
-    Parameters
-    ----------
-    X : array-like
-        In lists and object arrays, only the first row is checked.
-    name : str
-    """
+    """Raise a ValueError for dates and durations, whose numbers would depend on their unit."""
     columns = getattr(X, "dtypes", None)
     if hasattr(columns, "items"):  # a data frame
         types = {f" in column {column!r}": dtype for column, dtype in columns.items()}

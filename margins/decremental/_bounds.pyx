@@ -24,31 +24,9 @@ def sums_of_bounds(
     double unit,
     double[:, ::1] result,
 ):
-    """Write the sums of some models to `result`, one row for each model.
+    """Write the sums of some models to `result`, shape (n, 8): one row for each model.
 
-    Parameters
-    ----------
-    alpha, directions, margins : ndarray of float64, shape (n, m)
-        The margins exclude the intercept.
-    roundings : ndarray of float64, shape (n,)
-        Bound on the rounding error of a margin, for |x| = 1.
-    lengths : ndarray of float64, shape (m,)
-        |x_k|.
-    groups : ndarray of intp, shape (m,)
-        The group of each sample.
-    left_out : ndarray of intp, shape (n,)
-        The group that each model leaves out; -1: none.
-    signs, diag, upper : ndarray of float64, shape (m,)
-        l_k, D_k and u_k.
-    is_smooth : bool
-        True: the squared hinge loss.
-    is_free : bool
-        True: the intercept is free.
-    unit : float
-        Bound on the rounding error of sums of the margin, 1, b and D_k alpha_k, relative to these.
-    result : ndarray of float64, shape (n, 8)
-        G; b; sum_k v_k (1 - D_k alpha_k - s_k), and a bound on its rounding error; sum_k D_k v_k^2; the
-        largest steps along v and -v; the multiple of w and b at which G is the difference.
+    `left_out` is -1 for a model of all samples; `roundings` bounds the error of a margin for |x| = 1.
     """
     cdef Py_ssize_t row
     cdef double bias

@@ -117,21 +117,7 @@ cdef class Path:
                 pivots.columns[i, j] = begin.columns[self.places[i], near[j]]
 
     def follow(self, int max_pivots, Py_ssize_t[::1] passed):
-        """Follow the path to its end.
-
-        Parameters
-        ----------
-        max_pivots : int
-        passed : ndarray of intp, shape (n_passed,)
-            Output: the samples that are not near and pass a bound first, at most n_passed. For a path over
-            the group alone: the samples that reach a bound first, whether they have passed it or not.
-
-        Returns
-        -------
-        int
-            Number of samples in `passed`; 0 if this is the end of the path for all samples; -1 if it needs
-            more pivots, or if a pivot is not positive.
-        """
+        """Follow the path to its end."""
         cdef double[::1] lengths = np.empty(passed.shape[0])
         cdef Py_ssize_t n_passed = -1
         with nogil:
@@ -214,16 +200,7 @@ cdef class Path:
         return n_crossed
 
     def end(self):
-        """Return the sides, the dual variables and their directions at the end of the path.
-
-        Returns
-        -------
-        sides : ndarray of int8, shape (m,)
-            GONE for the group.
-        alpha : ndarray of float64, shape (m,)
-        directions : ndarray of float64, shape (n_group, m)
-            How alpha moves when the dual variable of a sample of the group is lowered further.
-        """
+        """Return the sides, the dual variables and their directions at the end of the path."""
         cdef Py_ssize_t m = self.sides.shape[0], k, g
         alpha, directions = np.empty(m), np.empty((self.n_group, m))
         cdef double[::1] alpha_view = alpha

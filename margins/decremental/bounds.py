@@ -37,74 +37,34 @@ N_ROUNDED = 4
 
 
 class Bounds(NamedTuple):
-    """Bounds on the margins l_i (w.x_i + b) of some samples, each in the model without the sample.
+    """Bounds on the margins l_i (w.x_i + b) of some samples, each in the model without the sample."""
 
-    Attributes
-    ----------
-    margin : ndarray of float64, shape (n,)
-        Estimates within the bounds.
-    lower, upper : ndarray of float64, shape (n,)
-    """
-
-    margin: np.ndarray
+    margin: np.ndarray  # shape (n,): estimates within the bounds
+    # lower, upper: shape (n,)
     lower: np.ndarray
     upper: np.ndarray
 
 
 class Sums(NamedTuple):
-    """Sums over samples for n models: arrays of float64 with one number, or one row, per model.
+    """Sums over samples for n models: arrays of float64 with one number, or one row, per model."""
 
-    Attributes
-    ----------
-    margins : shape (n, m)
-        l_k (w.x_k + b).
-    roundings : shape (n, m)
-        Bounds on the rounding errors of the margins.
-    gap : shape (n,)
-        G, the difference of the objectives.
-    drift : shape (n,)
-        Bound on |w - sum_k alpha_k l_k x_k|, the rounding error of w; 0 if w is not computed.
-    rests : shape (n,)
-        sum_k v_k (1 - D_k alpha_k - s_k).
-    rounded : shape (n,)
-        Bound on the rounding error of `rests`.
-    curvature : shape (n,)
-        sum_k D_k v_k^2.
-    ahead, behind : shape (n,)
-        The largest mu for v and for -v.
-    multiple : shape (n,)
-        The multiple of w and b at which `gap` is the difference of the objectives.
-    """
-
-    margins: np.ndarray
-    roundings: np.ndarray
-    gap: np.ndarray
+    margins: np.ndarray  # shape (n, m): l_k (w.x_k + b)
+    roundings: np.ndarray  # shape (n, m): bounds on the rounding errors of the margins
+    gap: np.ndarray  # shape (n,): G, the difference of the objectives
+    # shape (n,): bound on |w - sum_k alpha_k l_k x_k|, the rounding error of w; 0 if w is not computed.
     drift: np.ndarray
-    rests: np.ndarray
-    rounded: np.ndarray
-    curvature: np.ndarray
+    rests: np.ndarray  # shape (n,): sum_k v_k (1 - D_k alpha_k - s_k)
+    rounded: np.ndarray  # shape (n,): bound on the rounding error of `rests`
+    curvature: np.ndarray  # shape (n,): sum_k D_k v_k^2
+    # ahead, behind: shape (n,): the largest mu for v and for -v.
     ahead: np.ndarray
     behind: np.ndarray
+    # shape (n,): the multiple of w and b at which `gap` is the difference of the objectives.
     multiple: np.ndarray
 
 
 def sums_of(problem, alpha, directions, groups, numbers):
-    """Return the sums over samples for some models.
-
-    Parameters
-    ----------
-    problem : margins.decremental.problem.BoxProblem
-    alpha, directions : ndarray of float64, shape (n, m)
-        Dual variables and v; 0 for the samples that are left out.
-    groups : ndarray of intp, shape (m,)
-        The group of each sample.
-    numbers : ndarray of intp, shape (n,), or None
-        One sample per model, whose group is left out; None: one model, with all samples.
-
-    Returns
-    -------
-    Sums
-    """
+    """Return the sums over samples for some models."""
     left_out = np.array([-1], dtype=np.intp) if numbers is None else groups[numbers]
     margins, lengths = problem.margins(alpha), np.sqrt(problem.inner.diagonal)
     # With a free intercept, the terms of w cancel if the samples are far from 0.
@@ -154,17 +114,7 @@ def sums_of(problem, alpha, directions, groups, numbers):
 
 
 def bounds_by(problem, alpha, directions, groups, numbers):
-    """Return the bounds from dual variables that are feasible without each sample.
-
-    Parameters
-    ----------
-    problem, alpha, directions, groups, numbers
-        As in `sums_of`, with one row for each sample.
-
-    Returns
-    -------
-    Bounds
-    """
+    """Return the bounds from dual variables that are feasible without each sample."""
     sums = sums_of(problem, alpha, directions, groups, numbers)
     bounds = _bounds_of(problem, sums, directions, numbers)
     if problem.is_free:
@@ -198,20 +148,7 @@ def _bounds_of(problem, sums, directions, numbers):
 
 
 def _exchanges(problem, alpha, margins, groups, numbers, is_ahead):
-    """Return directions that move one other dual variable: the one that gives the closest bound.
-
-    Parameters
-    ----------
-    problem, alpha, groups, numbers
-        As in `sums_of`.
-    margins : ndarray of float64, shape (n, m)
-    is_ahead : bool
-        True: alpha will move along the direction; False: against it.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, m)
-    """
+    """Return directions that move one other dual variable: the one that gives the closest bound."""
     signs = problem.signs * problem.signs[numbers][:, None]
     rises = signs > 0 if is_ahead else signs < 0
     allowed = np.where(rises, alpha < problem.upper, alpha > 0) & (problem.upper > 0)
@@ -224,34 +161,17 @@ def _exchanges(problem, alpha, margins, groups, numbers, is_ahead):
 
 
 class WithAll(NamedTuple):
-    """The quantities that bound the margins in the model with all samples.
+    """The quantities that bound the margins in the model with all samples."""
 
-    Attributes
-    ----------
-    margin : ndarray of float64, shape (m,)
-        l_i (w.x_i + b).
-    centre : ndarray of float64, shape (m,)
-        p of each sample.
-    error : ndarray of float64, shape (m,)
-        Bounds on the rounding errors of `margin` and `centre`.
-    curvature : ndarray of float64, shape (m,)
-        c of each sample.
-    ahead, behind : ndarray of float64, shape (m,)
-        The largest mu for v and for -v.
-    gap : float
-        G, the difference of the objectives.
-    multiple : float
-        The multiple of w and b at which G is this difference.
-    """
-
-    margin: np.ndarray
-    centre: np.ndarray
-    error: np.ndarray
-    curvature: np.ndarray
+    margin: np.ndarray  # shape (m,): l_i (w.x_i + b)
+    centre: np.ndarray  # shape (m,): p of each sample
+    error: np.ndarray  # shape (m,): bounds on the rounding errors of `margin` and `centre`
+    curvature: np.ndarray  # shape (m,): c of each sample
+    # ahead, behind: shape (m,): the largest mu for v and for -v.
     ahead: np.ndarray
     behind: np.ndarray
-    gap: float
-    multiple: float
+    gap: float  # G, the difference of the objectives
+    multiple: float  # The multiple of w and b at which G is this difference
 
     @property
     def bounds(self):
@@ -262,15 +182,7 @@ class WithAll(NamedTuple):
 
 
 def with_all(problem, alpha, direction):
-    """Return the quantities that bound all margins in the model with all samples (WithAll).
-
-    Parameters
-    ----------
-    problem, alpha
-        As in `sums_of`, with one row.
-    direction : ndarray of float64, shape (1, m)
-        l_i v, which is the same for all samples i; 0 unless the intercept is free.
-    """
+    """Return the quantities that bound all margins in the model with all samples (WithAll)."""
     diagonal, signs = problem.inner.diagonal, problem.signs
     sums = sums_of(problem, alpha, direction, np.zeros(len(problem), dtype=np.intp), None)
     margins, coefficients = sums.margins[0], direction * signs

@@ -41,7 +41,6 @@ class LeftOut:
         The margins in the model with all samples.
     margin : ndarray of float64, shape (m,)
         Estimates within the bounds.
-    lower, upper : ndarray of float64, shape (m,)
     is_settled : ndarray of bool, shape (m,)
         True: the bounds come from an exact solution, and no later step narrows them.
     """
@@ -116,13 +115,7 @@ class LeftOut:
             self.margin[block] = np.clip(margins, self.lower[block], self.upper[block])
 
     def step(self, groups):
-        """Narrow the bounds of support vectors that are left out alone, by one step of the solution.
-
-        Parameters
-        ----------
-        groups : list of ndarray of intp
-            The samples of each group. Groups other than a single support vector are skipped.
-        """
+        """Narrow the bounds of support vectors that are left out alone, by one step of the solution."""
         alpha, n_rows = self.solution.alpha, max(1, BLOCK_SIZE // len(self.groups))
         numbers = np.array([group[0] for group in groups if len(group) == 1], dtype=np.intp)
         numbers = numbers[alpha[numbers] > 0]
@@ -150,18 +143,7 @@ class LeftOut:
             self._bound(numbers, alpha, directions)
 
     def follow(self, groups):
-        """Narrow the bounds of the samples of some groups, by the paths to the solutions without each.
-
-        Parameters
-        ----------
-        groups : list of ndarray of intp
-            The samples of each group.
-
-        Returns
-        -------
-        list of ndarray of intp
-            The groups whose paths did not reach their ends, or lost many digits on the way.
-        """
+        """Narrow the bounds of the samples of some groups by the paths to the solutions without each."""
         if self._paths is None:
             self._paths = Paths(self.solution)
         left = []
@@ -181,16 +163,7 @@ class LeftOut:
         return ~(self.upper[group] - self.lower[group] <= WIDE * (1 + np.abs(self.margin[group])))
 
     def solve(self, group, alpha, bias):
-        """Narrow the bounds of the samples of a group, by a solution without the group.
-
-        Parameters
-        ----------
-        group : ndarray of intp
-        alpha : ndarray of float64, shape (m,)
-            Dual variables that are nearly optimal without the group.
-        bias : float
-            The intercept for these dual variables; used only if it is free.
-        """
+        """Narrow the bounds of the samples of a group, by a solution without the group."""
         solution = solution_of(self.solution.problem.without(group), alpha, bias)
         if solution is None:
             return

@@ -31,20 +31,12 @@ MAX_BYTES = 2**25
 
 
 class End(NamedTuple):
-    """The end of a path.
+    """The end of a path."""
 
-    Attributes
-    ----------
-    sides : ndarray of int8, shape (m,)
-        ZERO, FREE, UPPER or GONE; GONE for the group.
-    alpha : ndarray of float64, shape (m,)
-        The dual variables of the solution without the group.
-    directions : ndarray of float64, shape (n_group, m)
-        How alpha moves when the dual variable of a sample of the group is lowered further.
-    """
-
-    sides: np.ndarray
-    alpha: np.ndarray
+    sides: np.ndarray  # shape (m,): ZERO, FREE, UPPER or GONE; GONE for the group
+    alpha: np.ndarray  # shape (m,): the dual variables of the solution without the group
+    # shape (n_group, m): how alpha moves when the dual variable of a sample of the group is lowered
+    # further.
     directions: np.ndarray
 
 
@@ -80,17 +72,7 @@ class Paths:
         )
 
     def ends(self, groups):
-        """Return the ends of the paths to the solutions without each group.
-
-        Parameters
-        ----------
-        groups : list of ndarray of intp
-
-        Returns
-        -------
-        list of End or None
-            None: the path is too long, or the response is singular in double precision.
-        """
+        """Return the ends of the paths to the solutions without each group."""
         ends, near = [None] * len(groups), [self._first_near(group) for group in groups]
         waiting = range(len(groups))
         for _ in range(MAX_ROUNDS):

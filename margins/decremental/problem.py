@@ -29,7 +29,6 @@ class Features:
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of float64, shape (m, n)
     rho : float
         Constant feature of a penalised intercept; 0: none.
 
@@ -55,13 +54,7 @@ class Features:
         return dense @ self.X.T + self.rho**2
 
     def products(self, coefficients):
-        """Return x_k.w for all samples k and n vectors w = sum_j c_j x_j (ndarray, shape (n, m)).
-
-        Parameters
-        ----------
-        coefficients : ndarray of float64, shape (n, m)
-            c_j, one row for each w.
-        """
+        """Return x_k.w for all samples k and n vectors w = sum_j c_j x_j (ndarray, shape (n, m))."""
         constants = self.rho**2 * coefficients.sum(axis=1, keepdims=True)
         return self._weights(coefficients) @ self.X.T + constants
 
@@ -158,16 +151,7 @@ class BoxProblem:
         return other
 
     def in_box(self, alpha):
-        """Return alpha clipped to its bounds, and set to a bound that it has reached up to rounding.
-
-        Parameters
-        ----------
-        alpha : ndarray of float64, shape (m,) or (n, m)
-
-        Returns
-        -------
-        ndarray of float64, of the shape of `alpha`
-        """
+        """Return alpha clipped to its bounds, and set to a bound that it has reached up to rounding."""
         rounding = ROUNDING * float(np.max(np.abs(alpha), initial=0.0))
         alpha = np.where(alpha <= rounding, 0.0, alpha)
         return np.where(alpha >= self.upper - rounding, self.upper, alpha)
@@ -180,12 +164,7 @@ class BoxProblem:
         return rows
 
     def margins(self, alpha):
-        """Return l_k w.x_k for all samples k and n vectors w = sum_j alpha_j l_j x_j (ndarray, (n, m)).
-
-        Parameters
-        ----------
-        alpha : ndarray of float64, shape (n, m)
-        """
+        """Return l_k w.x_k for all samples k and n vectors w = sum_j alpha_j l_j x_j, shape (n, m)."""
         return self.signs * self.inner.products(alpha * self.signs)
 
 

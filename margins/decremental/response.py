@@ -27,7 +27,6 @@ class DualResponse:
 
     Parameters
     ----------
-    problem : margins.decremental.problem.BoxProblem
     free : ndarray of int, shape (n_free,)
         The samples in F.
 
@@ -61,32 +60,14 @@ class DualResponse:
         return cho_solve(self._factor, values) if len(self.free) else values
 
     def solve(self, values, imbalance=0.0):
-        """Return the solution of M_FF alpha_F + b l_F = `values`, l_F.alpha_F = `imbalance`.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n_free,)
-        imbalance : float
-
-        Returns
-        -------
-        ndarray of float64, shape (n_free,)
-            alpha_F.
-        float
-            b; 0 if the intercept is not free.
-        """
+        """Return the solution of M_FF alpha_F + b l_F = `values`, l_F.alpha_F = `imbalance`."""
         if not self.problem.is_free:
             return self._solve(values), 0.0
         bias = (self._shifted @ values - imbalance) / self._curvature
         return self._solve(values) - self._shifted * bias, float(bias)
 
     def columns(self, numbers):
-        """Return columns of the response, one in each row (ndarray of float64, shape (n_j, m)).
-
-        Parameters
-        ----------
-        numbers : ndarray of intp, shape (n_j,)
-        """
+        """Return columns of the response, one in each row (ndarray of float64, shape (n_j, m))."""
         moves, bias = self._moves(numbers)
         outside = np.flatnonzero(~self.is_free_vector[numbers])
         columns = moves @ self._rows_of_free
@@ -204,10 +185,6 @@ def response_of(problem, free):
     """Return the response of a solution with these free support vectors.
 
     Parameters are the same as in `DualResponse`.
-
-    Returns
-    -------
-    DualResponse or PrimalResponse
     """
     inner = problem.inner
     if problem.is_smooth and isinstance(inner, Features) and len(free) > inner.n_weights + 1:

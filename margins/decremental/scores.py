@@ -37,8 +37,6 @@ class LeavingOut:
     ----------
     classifier : MarginClassifier
         Its parameters have been checked. It is not fitted.
-    valid : margins.data.validation.ValidSamples
-    sample_weight : array-like of float, shape (m,), or None
     groups : ndarray of intp, shape (m,)
         The group of each sample: 0, 1, ...
     caller : object
@@ -48,7 +46,6 @@ class LeavingOut:
     ----------
     training_set : margins.training.training_set.TrainingSet
         The samples of positive weight.
-    scheme : OneVsRest or OneVsOne
     members : list of ndarray of intp
         The samples of each group.
     """
@@ -106,13 +103,7 @@ class LeavingOut:
         return Gram(matrix, rho)
 
     def specification(self, C=None):
-        """Return the specification of the problems to solve (Specification).
-
-        Parameters
-        ----------
-        C : float, optional
-            None: the classifier's C.
-        """
+        """Return the specification of the problems to solve (Specification)."""
         specification = self.classifier.specification(self.training_set.sqnorms)
         return specification._replace(eps=EPS, warns=False, C=specification.C if C is None else C)
 
@@ -128,19 +119,7 @@ class LeavingOut:
         return BoxProblem(self._inner, signs, penalties, is_smooth, specification.has_free_intercept)
 
     def solve(self, Cs):
-        """Return nearly optimal dual variables of all binary problems for each C.
-
-        Parameters
-        ----------
-        Cs : sequence of float
-            Ascending.
-
-        Returns
-        -------
-        list of list of (ndarray of float64, shape (m,), float)
-            The dual variables and the intercept, for each C and problem; None for a problem that has no
-            samples of one class.
-        """
+        """Return nearly optimal dual variables of all binary problems for each C."""
         paths = paths_of(self.training_set, self.specification(), self.classifier, Cs)
         everywhere = np.arange(len(self.training_set.samples.codes))
         return paths.train_all(
@@ -187,8 +166,6 @@ class ScoreBounds:
 
     Parameters
     ----------
-    leaving : LeavingOut
-    specification : margins.training.specification.Specification
     solutions : list of (ndarray of float64, float), or None
         Nearly optimal dual variables and the intercept, for each binary problem.
 
@@ -263,13 +240,7 @@ class ScoreBounds:
         return possible
 
     def close(self, is_wanted=None):
-        """Narrow the bounds until every label is proven, or further work does not help.
-
-        Parameters
-        ----------
-        is_wanted : ndarray of bool, shape (m,), optional
-            True for samples whose bounds must come from exact solutions in any case.
-        """
+        """Narrow the bounds until every label is proven, or further work does not help."""
         wanted = np.zeros(len(self.lower), dtype=bool) if is_wanted is None else is_wanted
         left = [set() for _ in self._problems]
         for index, problem in enumerate(self._problems):

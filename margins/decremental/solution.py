@@ -17,7 +17,6 @@ class Solution:
 
     Parameters
     ----------
-    problem : margins.decremental.problem.BoxProblem
     alpha : ndarray of float64, shape (m,)
         Dual variables.
     bias : float
@@ -65,28 +64,7 @@ def augmented_margins(problem, alpha, bias):
 
 
 def solution_of(problem, alpha, bias):
-    """Return the exact solution of a problem.
-
-    Parameters
-    ----------
-    problem : margins.decremental.problem.BoxProblem
-    alpha : ndarray of float64, shape (m,)
-        Dual variables that are nearly optimal.
-    bias : float
-        The intercept for these dual variables; used only if it is free.
-
-    Returns
-    -------
-    Solution or None
-        None: the matrix of the free support vectors is singular in double precision.
-
-    Notes
-    -----
-    The nearly optimal dual variables give the first guess at the set of free variables. With the squared
-    hinge loss, the solution for each guess gives the next guess. This is Newton's method (Hintermueller,
-    Ito & Kunisch 2002). With the hinge loss, this method may cycle. The next guess is the end of a path
-    instead, which starts with shifted bounds that the solution has not passed.
-    """
+    """Return the exact solution of a problem."""
     bias = bias if problem.is_free else 0.0
     step = 1 / np.maximum(problem.inner.diagonal + problem.ridge, np.finfo(float).tiny)
     sigma = augmented_margins(problem, alpha, bias)

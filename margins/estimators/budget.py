@@ -21,25 +21,20 @@ from margins.solvers.custom._budget import Cache
 
 @dataclass
 class BudgetStream(Stream):
-    """One binary problem of a stream that keeps the samples of a cache.
-
-    Attributes
-    ----------
-    cache : Cache
-    X : ndarray or CSR matrix, shape (n_members, n_features), or None
-        The rows in the cache, the oldest first.
-    signs, diag, weight, indices : ndarray, shape (n_members,)
-        For each row: its label, -1.0 or 1.0; its D_k; the coefficient added; its index in the stream.
-    members_of_fit : ndarray of int32, shape (n_members,), or None
-        After a fit and before the first chunk: the indices of the rows in the training set of the fit.
-    """
+    """One binary problem of a stream that keeps the samples of a cache."""
 
     cache: Cache | None = None
+    # ndarray or CSR matrix, shape (n_members, n_features), or None: the rows in the cache, the oldest
+    # first.
     X: object = None
+    # signs, diag, weight, indices: ndarray, shape (n_members,): for each row: its label, -1.0 or 1.0;
+    # its D_k; the coefficient added; its index in the stream.
     signs: object = ()
     diag: object = ()
     weight: object = ()
     indices: object = ()
+    # ndarray of int32, shape (n_members,), or None: after a fit and before the first chunk: the indices
+    # of the rows in the training set of the fit.
     members_of_fit: object = None
 
     @property
@@ -48,17 +43,7 @@ class BudgetStream(Stream):
         return self.indices
 
     def process_rows(self, X, signs, diag, weight, indices, sq_intercept_scaling, segments):
-        """Process the samples of a chunk, in order, and keep the samples that are then in the cache.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix, shape (m, n_features)
-        signs, diag, weight, indices : ndarray, shape (m,)
-            The same attributes, for the samples of the chunk.
-        sq_intercept_scaling : float
-        segments : list of (Rules, ndarray of int32)
-            As in `Stream.process`.
-        """
+        """Process the samples of a chunk, in order, and keep the samples that are then in the cache."""
         n_cached = len(self.indices)
         if n_cached:
             X = stack_rows(self.X, X)

@@ -42,45 +42,20 @@ else:
 
 @dataclass
 class EpochTask:
-    """Epoch of one binary problem, as callbacks see it.
+    """Epoch of one binary problem, as callbacks see it."""
 
-    Attributes
-    ----------
-    index : int
-        Index of the binary problem.
-    label : object
-        Label of the positive class; for a pair of classes, both labels, the positive one first.
-    which : str
-        Suffix that names the binary problem in messages; empty with two classes.
-    record : Epoch or None
-        Record of the epoch, from its end on.
-    model : callable or None
-        From the end of the epoch on, ``model()`` returns a classifier with the classes False and True,
-        the positive class against the rest or the other class, as if the fit had stopped here.
-    is_pair : bool
-        True: the problem separates a pair of classes.
-    """
-
-    index: int
+    index: int  # Index of the binary problem
+    # object: label of the positive class; for a pair of classes, both labels, the positive one first.
     label: Any
-    which: str
-    is_pair: bool = False
-    record: Epoch | None = None
+    which: str  # Suffix that names the binary problem in messages; empty with two classes
+    is_pair: bool = False  # True: the problem separates a pair of classes
+    record: Epoch | None = None  # Record of the epoch, from its end on
+    # From the end of the epoch on, ``model()`` returns a classifier with the classes False and True, the
+    # positive class against the rest or the other class, as if the fit had stopped here.
     model: Callable[[], Any] | None = None
 
     def samples(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Select the samples of the problem, and tell which of them are positive.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (n, n_features)
-        y : ndarray, shape (n,)
-
-        Returns
-        -------
-        X : array-like or sparse matrix, of the same type
-        is_positive : ndarray of bool
-        """
+        """Select the samples of the problem, and tell which of them are positive."""
         if not self.is_pair:
             return X, y == self.label
         positive, negative = self.label
@@ -93,7 +68,6 @@ class Watch:
 
     Parameters
     ----------
-    estimator : estimator instance
     context : sklearn.callback.CallbackContext
         Context of the task whose subtasks are the epochs.
     data : dict
@@ -144,11 +118,8 @@ class FitTask:
 
     Parameters
     ----------
-    estimator : estimator instance
     X, y, sample_weight : array-like
         The arguments of `fit`, samples of weight 0 included.
-    training_set : margins.training.training_set.TrainingSet
-    specification : margins.training.specification.Specification
     continuation : object or None
         The state that the fit continues from.
     """

@@ -18,8 +18,6 @@ class StreamContinuation:
     ----------
     streams : list of margins.estimators.stream.Stream
         One for each binary problem.
-    classes : ndarray
-    n_features : int
     n_seen : int
         Number of samples so far.
     digest : str or None
@@ -27,10 +25,8 @@ class StreamContinuation:
 
     Attributes
     ----------
-    n_seen : int
     digest : str or None
         Digest of the samples of this fit; None before `check`.
-    has_same_samples : bool
     """
 
     def __init__(self, streams, classes, n_features, n_seen, digest):
@@ -82,9 +78,6 @@ class DualContinuation:
 
     Parameters
     ----------
-    dual : ndarray of float64, shape (n_dual_rows, n_samples)
-    classes : ndarray
-    n_features : int
     has_pairs : bool
         True: each problem of the last fit separated a pair of classes.
     """

@@ -31,7 +31,6 @@ class State:
         The dual variables alpha, if they are kept.
     dual_sum, sqnorm : float
         S and |theta|^2, bias and slack terms included.
-    n_updates : int
     """
 
     def process(self, data, order):
@@ -42,20 +41,7 @@ class State:
     n_accesses = 0
 
     def full_epoch(self, data, weights, rules, order, full_pass_rules=None, averaging=None):
-        """Run a full epoch by `process`, with the interface of `margins.solvers.base.EpochSolver`.
-
-        Parameters
-        ----------
-        data : BinaryData
-        order : ndarray of int32
-        weights, rules, full_pass_rules, averaging : object
-            Unused: only rule-based loops need them.
-
-        Returns
-        -------
-        int
-            Number of updates.
-        """
+        """Run a full epoch by `process`, with the interface of `margins.solvers.base.EpochSolver`."""
         n_changed = self.process(data, order)
         self.n_accesses += len(order)
         return n_changed

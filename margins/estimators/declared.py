@@ -118,13 +118,7 @@ class Declared:
 
 
 def _attributes_of(changes: Mapping[str, str | None]) -> str:
-    """Return the section "Attributes" of a docstring, with the changes of an algorithm.
-
-    Parameters
-    ----------
-    changes : mapping of str to str or None
-        By name: "type", "type\\n    description", or None for an attribute that the algorithm lacks.
-    """
+    """Return the section "Attributes" of a docstring, with the changes of an algorithm."""
     title, *entries = re.split(r"^(?=\w+ : )", ATTRIBUTES.strip(), flags=re.M)
     texts = {entry.partition(" : ")[0]: entry.partition(" : ")[2].rstrip() for entry in entries}
     described = {name: text for name, text in {**texts, **changes}.items() if text is not None}

@@ -17,19 +17,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def exclusive(estimator, method):
-    """Mark an estimator as in use while the body runs.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    method : str
-        Name of the method, for the error.
-
-    Raises
-    ------
-    RuntimeError
-        If the estimator is already in use.
-    """
+    """Mark an estimator as in use while the body runs."""
     call = threading.get_ident(), object()
     owner = _OWNERS.setdefault(id(estimator), call)  # atomic
     if owner is not call:
@@ -45,12 +33,7 @@ def exclusive(estimator, method):
 
 
 class restored_on_error:
-    """Context that restores the attributes of an estimator if its body raises an error.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    """
+    """Context that restores the attributes of an estimator if its body raises an error."""
 
     def __init__(self, estimator):
         self._attributes, self._before = vars(estimator), vars(estimator).copy()

@@ -26,14 +26,7 @@ def is_calibrated(model: Any) -> bool:
 
 
 def check_exportable(classifier: Any, caller: str) -> None:
-    """Raise an error unless a classifier is fitted, with scores that other libraries can compute.
-
-    Parameters
-    ----------
-    classifier : object
-    caller : str
-        Name of the public function, for messages.
-    """
+    """Raise an error unless a classifier is fitted, with scores that other libraries can compute."""
     if not isinstance(classifier, PredictionsMixin):
         raise TypeError(
             f"classifier of {caller} must be a classifier of margins. Got an object of type "

@@ -30,12 +30,7 @@ FITTED = (
 
 
 def run_attributes(fit):
-    """Return the attributes that describe the runs of a fit and their proofs (dict).
-
-    Parameters
-    ----------
-    fit : margins.training.fit.Fit
-    """
+    """Return the attributes that describe the runs of a fit and their proofs (dict)."""
     runs, phases = fit.runs, [run.phases for run in fit.runs]
     return {
         "certificates_": [run.certificate for run in runs],

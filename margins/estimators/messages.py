@@ -26,15 +26,7 @@ def short_name(estimator):
 
 
 def name_rule_error(error, estimator, kept):
-    """Add the algorithm, and the index of the sample in X, to the error of a rule.
-
-    Parameters
-    ----------
-    error : margins.rules.RuleError
-    estimator : estimator instance
-    kept : ndarray of int
-        Indices in X of the samples trained on.
-    """
+    """Add the algorithm, and the index of the sample in X, to the error of a rule."""
     error.algorithm = short_name(estimator)
     error.sample = int(kept[error.sample])
 
@@ -80,23 +72,12 @@ def worst_of(all_unproven):
 
 
 def all_of(unproven):
-    """Join warnings, with all their texts (Unproven).
-
-    Parameters
-    ----------
-    unproven : list of Unproven
-    """
+    """Join warnings, with all their texts (Unproven)."""
     return Unproven(worst_of(unproven).gap, " ".join(warning.text for warning in unproven))
 
 
 def not_converged(estimator, fit):
-    """Return the warning about a fit if some of its binary problems have not converged (Unproven).
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    fit : margins.training.fit.Fit
-    """
+    """Return the warning about a fit if some of its binary problems have not converged (Unproven)."""
     problems = fit.training_set.scheme.names(fit.training_set.classes)
     unproven = [
         run_not_converged(estimator, run, problem)
@@ -111,15 +92,7 @@ def not_converged(estimator, fit):
 
 
 def run_not_converged(estimator, run, problem=""):
-    """Return the warning that a run has not converged (Unproven).
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    run : margins.solvers.driver.Run
-    problem : str
-        Name of the binary problem, if there are several.
-    """
+    """Return the warning that a run has not converged (Unproven)."""
     certificate, for_problem = run.certificate, f" for {problem}" if problem else ""
     text = f"{display_name(estimator)} did not converge{for_problem}: {run.message}. "
     if run.indefinite is not None:

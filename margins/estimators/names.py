@@ -11,51 +11,23 @@ def shown_name(name: str | None) -> str | None:
 
 
 def display_name(estimator: object, method: str | None = None) -> str:
-    """Return the name of an estimator in errors and warnings: its registered name and its class.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-    method : str, optional
-        Method that the message is about.
-
-    Examples
-    --------
-    >>> import margins
-    >>> display_name(margins.get("pdm")(), "fit")
-    'pdm (DynamicMarginPerceptron.fit)'
-    """
+    """Return the name of an estimator in errors and warnings: its registered name and its class."""
     kind = type(estimator)
     name, text = shown_name(name_of(kind)), kind.__name__ + (f".{method}" if method else "")
     return f"{name} ({text})" if name else text
 
 
 def display_name_of_path(path: str) -> str:
-    """Return the same name of a class as `display_name`, from its module and name (str).
-
-    Examples
-    --------
-    >>> display_name_of_path("margins.algorithms.mpu.UnlearningMarginPerceptron")
-    'mpu (UnlearningMarginPerceptron)'
-    >>> display_name_of_path("sklearn.svm._classes.LinearSVC")
-    'LinearSVC'
-    """
+    """Return the same name of a class as `display_name`, from its module and name (str)."""
     name, kind = shown_name(name_of_path(path)), path.rpartition(".")[2]
     return f"{name} ({kind})" if name else kind
 
 
 class Caller(NamedTuple):
-    """Method of an estimator in a message; its name is looked up only if the message is shown.
+    """Method of an estimator in a message; its name is looked up only if the message is shown."""
 
-    Attributes
-    ----------
-    estimator : instance of a subclass of Declared
-    method : str or None
-        None: the message names only the estimator.
-    """
-
-    estimator: Any
-    method: str | None = None
+    estimator: Any  # instance of a subclass of Declared
+    method: str | None = None  # None: the message names only the estimator
 
     def __str__(self) -> str:
         return str(self.estimator._display_name(self.method))

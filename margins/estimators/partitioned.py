@@ -47,12 +47,7 @@ class SamplesElsewhere(NamedTuple):
 
 
 def why_not_streamed(estimator):
-    """Return why an estimator does not accept partitions, as (parameter, allowed, got), or None.
-
-    Parameters
-    ----------
-    estimator : BaseMarginClassifier
-    """
+    """Return why an estimator does not accept partitions, as (parameter, allowed, got), or None."""
     if not estimator._is_linear:
         return "kernel", "'linear'", estimator.kernel
     if getattr(estimator, "warm_start", False):
@@ -63,13 +58,7 @@ def why_not_streamed(estimator):
 
 
 def is_streamed(estimator, X):
-    """Return whether the samples are in partitions.
-
-    Raises
-    ------
-    ValueError
-        If they are, but the algorithm or a parameter does not allow partitions.
-    """
+    """Return whether the samples are in partitions."""
     if not is_in_parts(X):
         return False
     why_not = estimator.why_not_in_partitions()
@@ -95,40 +84,19 @@ def read_samples(estimator, X, y, sample_weight):
 
 
 def takes_partitions(estimator, X):
-    """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors.
-
-    Parameters
-    ----------
-    estimator : MarginClassifier
-    """
+    """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors."""
     return is_streamed(estimator, X) or (is_large_map(X) and estimator.why_not_in_partitions() is None)
 
 
 def fit_in_partitions(estimator, X, y, sample_weight):
-    """Fit samples in partitions by Newton steps, without changing the estimator (Fit).
-
-    Parameters
-    ----------
-    estimator : MarginClassifier
-    X, y, sample_weight
-        As in `fit`.
-    """
+    """Fit samples in partitions by Newton steps, without changing the estimator (Fit)."""
     with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
         runs = partitioned.train(partitioned.problems([estimator.C]))
         return fit_of(partitioned.scanned, runs, partitioned.absent())
 
 
 def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
-    """Scan samples in partitions, and return them ready for Newton steps (PartitionedFit).
-
-    Parameters
-    ----------
-    estimator : MarginClassifier
-    X, y, sample_weight
-        As in `fit`.
-    n_folds : int, optional
-        Number of folds of rows that fits may leave out.
-    """
+    """Scan samples in partitions, and return them ready for Newton steps (PartitionedFit)."""
     name, max_time = Caller(estimator, "fit"), estimator.max_time
     seed = seeds_of(estimator.random_state, 1)[0]
     settings = FitSettings(

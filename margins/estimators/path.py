@@ -221,13 +221,7 @@ def _fits_along(
 
 
 def grid_of(Cs: Any, caller: object) -> NDArray[np.float64]:
-    """Return the values of C that the parameter `Cs` asks for (ndarray of float64, shape (n_cs,)).
-
-    Raises
-    ------
-    ValueError
-        If it is neither an integer >= 1 nor an array of finite numbers > 0.
-    """
+    """Return the values of C that the parameter `Cs` asks for (ndarray of float64, shape (n_cs,))."""
     if isinstance(Cs, Integral) and not isinstance(Cs, bool) and int(Cs) >= 1:
         return np.logspace(SMALLEST_OF_GRID, LARGEST_OF_GRID, int(Cs))
     try:  # NumPy makes numbers of texts and truth values

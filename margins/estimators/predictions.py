@@ -24,18 +24,7 @@ VOTING = ("voted", "tail")
 
 
 def by_blocks(X, function, dtype, n_columns=None):
-    """Apply a function of rows lazily to the parts of a dask collection, and return a dask array.
-
-    Parameters
-    ----------
-    X : dask array or data frame
-    function : callable
-        ``function(part)`` returns an array with one row for each row of the part.
-    dtype : dtype
-        Data type of its results.
-    n_columns : int, optional
-        Number of columns of its results; None: one dimension.
-    """
+    """Apply a function of rows lazily to the parts of a dask collection, and return a dask array."""
     import dask
     import dask.array as da
 

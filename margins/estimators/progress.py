@@ -11,23 +11,7 @@ _write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
 
 @contextmanager
 def progress_to(write: Callable[[str], object]) -> Iterator[None]:
-    """Pass the progress lines of fits that start in this context to a function instead of printing.
-
-    Parameters
-    ----------
-    write : callable
-        ``write(line)``; threads of one fit may call it.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> lines = []
-    >>> with progress_to(lines.append):
-    ...     _ = margins.get("pdm")(verbose=1, random_state=0).fit(X, y)
-    >>> lines[0].startswith("pdm: epoch 1")
-    True
-    """
+    """Pass the progress lines of fits that start in this context to a function instead of printing."""
     token = _write.set(write)
     try:
         yield

@@ -28,18 +28,7 @@ class SeenWeights(NamedTuple):
     total: float = 0.0
 
     def followed_by(self, weight, n):
-        """Return the mean weights up to each of n more samples, None if all are 1, and the sums after.
-
-        Parameters
-        ----------
-        weight : ndarray of float64, shape (n,), or 1.0
-        n : int
-
-        Returns
-        -------
-        means : ndarray of float64, shape (n,), or None
-        seen : SeenWeights
-        """
+        """Return the mean weights up to each of n more samples (None: all are 1) and the sums after."""
         if n == 0 or (not isinstance(weight, np.ndarray) and self.total == self.n_samples):
             return None, SeenWeights(self.n_samples + n, self.total + n)
         with np.errstate(over="ignore"):  # one after the other, so that chunks do not change the sum
@@ -53,48 +42,27 @@ class Stream:
     """One binary problem of a stream, between two chunks.
 
     Attributes have the same names as in `margins.solvers.driver.Run`.
-
-    Attributes
-    ----------
-    weights : WeightVector
-        The weight vector, without dual variables.
-    averaging : Averaging or None
-    theta : float
-        As in a run.
-    primal_scale : float
-        Factor from the hypothesis to `coef_`, taken from the fit that the stream continues; without a
-        fit 1, because scaling to functional margin 1 would need another pass over the samples.
-    earlier : list of PhaseRecord
-        Phases of the fit that the stream continues.
-    counts : tuple of int
-        Epochs, updates and accesses before the first chunk.
-    of_fit : tuple of (WeightVector, Averaging or None), or None
-        State of that fit, including its dual variables, for a warm start on the same samples.
     """
 
-    weights: WeightVector
+    weights: WeightVector  # The weight vector, without dual variables
     averaging: Averaging | None
-    theta: float
+    theta: float  # As in a run
     data: object = None
     history: list = field(default_factory=list)
     n_epochs: int = 0
     n_accesses: int = 0
     seconds: float = 0.0
+    # Factor from the hypothesis to `coef_`, taken from the fit that the stream continues; without a fit
+    # 1, because scaling to functional margin 1 would need another pass over the samples.
     primal_scale: float = 1.0
-    earlier: list = field(default_factory=list)
-    counts: tuple = (0, 0, 0)
+    earlier: list = field(default_factory=list)  # Phases of the fit that the stream continues
+    counts: tuple = (0, 0, 0)  # Epochs, updates and accesses before the first chunk
+    # State of that fit, including its dual variables, for a warm start on the same samples.
     of_fit: tuple | None = None
     converged = False
 
     def go_on_from(self, run, warm_start):
-        """Take over the counters and the scale of a run that has ended.
-
-        Parameters
-        ----------
-        run : margins.solvers.driver.Run
-        warm_start : bool
-            True: keep also the state about its samples.
-        """
+        """Take over the counters and the scale of a run that has ended."""
         self.history, self.earlier = list(run.history), list(run.phases)
         self.n_epochs, self.n_accesses = run.n_epochs, run.n_accesses
         self.counts = run.n_epochs, run.weights.n_updates, run.n_accesses
@@ -126,14 +94,7 @@ class Stream:
         return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
 
     def process(self, data, segments):
-        """Process the samples of a chunk, in order.
-
-        Parameters
-        ----------
-        data : BinaryData
-        segments : list of (Rules, ndarray of int32)
-            Runs of successive samples, each with the rules that process it.
-        """
+        """Process the samples of a chunk, in order."""
         start = time.perf_counter()
         self.data, self.of_fit = data, None
         n_mistakes = self.process_segments(segments)
@@ -169,14 +130,7 @@ class Stream:
         vars(self).update(saved, history=history)
 
     def resume(self, run, same_samples):
-        """Make a new run start where the last fit or chunk ended.
-
-        Parameters
-        ----------
-        run : margins.solvers.driver.Run
-        same_samples : bool
-            True: its samples are the samples of the last fit, so it keeps their dual variables.
-        """
+        """Make a new run start where the last fit or chunk ended."""
         is_of_fit = same_samples and self.of_fit is not None
         state = self.of_fit if is_of_fit else (self.weights, self.averaging)
         weights, averaging = copy.deepcopy(state)
@@ -232,23 +186,7 @@ def from_plain(value):
 
 
 def segments_of(sqnorms, largest, rules_of):
-    """Split a chunk at each new longest sample, so that the division into chunks does not matter.
-
-    Parameters
-    ----------
-    sqnorms : ndarray of float64, shape (m,)
-        Squared norms, bias and slack terms included.
-    largest : float
-        Largest squared norm of the stream before this chunk.
-    rules_of : callable
-        ``rules_of(sqradius)`` makes the rules.
-
-    Returns
-    -------
-    segments : list of (Rules, ndarray of int32)
-    largest : float
-        Largest squared norm of the stream, including this chunk.
-    """
+    """Split a chunk at each new longest sample, so that the division into chunks does not matter."""
     order = np.arange(len(sqnorms), dtype=np.int32)
     running = np.maximum(np.maximum.accumulate(sqnorms), largest)
     starts = [0, *(np.flatnonzero(np.diff(running)) + 1).tolist()]

@@ -47,12 +47,7 @@ class GrowingArray:
 
 
 class GrowingRows:
-    """Rows of a dense array or CSR matrix, to which rows can be appended.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (n, d)
-    """
+    """Rows of a dense array or CSR matrix, to which rows can be appended."""
 
     def __init__(self, X):
         self._is_array, self._n_features = isinstance(X, sparse.sparray), X.shape[1]
@@ -130,13 +125,7 @@ class VotedModel:
         self._current = [part[-1] for part in votes]  # the current hypotheses still gain votes
 
     def extend(self, X, indices, codes, weights, mistakes, votes):
-        """Add the mistakes of more samples.
-
-        Parameters
-        ----------
-        X, indices, codes, weights, mistakes, votes
-            As in the constructor. `votes` starts with all votes of the current hypothesis.
-        """
+        """Add the mistakes of more samples."""
         n_before = len(self._indices)
         if len(indices):
             # Add rows before the mistakes that refer to them: another thread may be predicting.
@@ -197,17 +186,7 @@ class VotedModel:
         return *samples, self.mistakes, self.votes
 
     def arguments(self, codes, theta, sq_intercept_scaling):
-        """Return the arguments of `count_votes` after `products`, for each problem (list of tuple).
-
-        Parameters
-        ----------
-        codes : list of int
-            The positive class of each binary problem.
-        theta : float
-            Threshold before the first update, in units of updates.
-        sq_intercept_scaling : float
-            Distance by which an update moves the threshold.
-        """
+        """Return the arguments of `count_votes` after `products`, for each problem (list of tuple)."""
         lists = []
         problems = zip(self._mistakes, self._ended, self._current, strict=True)
         for mistakes, past, current in problems:
@@ -225,20 +204,7 @@ class VotedModel:
 
 
 def count_in_blocks(kernel, X, vectors, support, fits):
-    """Return the votes of several fits on the same points, computing kernel values only once.
-
-    Parameters
-    ----------
-    kernel : margins.kernels.Kernel
-    X, vectors, support
-        As in `Kernel.blocks`.
-    fits : list of list
-        For each fit and binary problem, the arguments of `count_votes` after `products`.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_points, n_problems)
-    """
+    """Return the votes of several fits on the same points, computing kernel values only once."""
     votes = [np.empty((X.shape[0], len(problems))) for problems in fits]
     for batch, products in kernel.blocks(X, vectors, support):
         for votes_of_fit, problems in zip(votes, fits, strict=True):

@@ -43,23 +43,7 @@ cdef class GramRows(Rows):
 
 def fill_columns(const value_t[::1] values, const index_t[::1] columns, const index_t[::1] starts,
                  int64_t[::1] n_read, Py_ssize_t begin, result_t[:, ::1] out):
-    """Add a block of columns of a CSR matrix with sorted rows to a dense matrix.
-
-    Parameters
-    ----------
-    values, columns, starts : ndarrays
-        The CSR matrix.
-    n_read : ndarray of int64, shape (n_rows,)
-        How many elements of every row have been read; advanced.
-    begin : int
-        The first column; columns before it have been read.
-    out : ndarray of float64 or float32, shape (n_rows, n_columns)
-
-    Returns
-    -------
-    bool
-        False: a row is not sorted, and `out` may lack some of its elements.
-    """
+    """Add a block of columns of a CSR matrix with sorted rows to a dense matrix."""
     cdef Py_ssize_t k, i, end = begin + out.shape[1]
     cdef bint is_sorted = True
     with nogil:

@@ -4,15 +4,7 @@ cdef Py_ssize_t TILE = 32   # rows and columns that are mirrored at once: they s
 
 
 def place(const double[:, :] block, float[:, ::1] matrix, Py_ssize_t row, Py_ssize_t column):
-    """Write a block to a matrix at (row, column), and its transpose to the mirrored place.
-
-    Parameters
-    ----------
-    block : ndarray of float64, shape (i, j)
-    matrix : ndarray of float32, shape (m, m)
-    row, column : int
-        Equal if the block is on the diagonal; the block is then symmetric.
-    """
+    """Write a block to a matrix at (row, column), and its transpose to the mirrored place."""
     cdef Py_ssize_t i, j, left, top = 0, n_rows = block.shape[0], n_columns = block.shape[1]
     if row + n_rows > matrix.shape[0] or column + n_columns > matrix.shape[1] or row < 0 or column < 0:
         raise ValueError(

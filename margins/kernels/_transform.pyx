@@ -68,19 +68,7 @@ cdef class Transform:
 
     def __call__(self, double[:, ::1] values not None, const double[::1] row_sqnorms not None,
                  const double[::1] column_sqnorms not None):
-        """Replace inner products by kernel values, in place.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n_rows, n_columns)
-        row_sqnorms : ndarray of float64, shape (n_rows,)
-        column_sqnorms : ndarray of float64, shape (n_columns,)
-
-        Raises
-        ------
-        ValueError
-            If the shapes do not belong together.
-        """
+        """Replace inner products by kernel values, in place."""
         cdef Py_ssize_t n_rows = values.shape[0], n_columns = values.shape[1]
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_rows and n_columns:

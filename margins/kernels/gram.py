@@ -29,23 +29,7 @@ RIDGE = 1e-4
 
 
 def gram_rows(X, coarse=False):
-    """Return the rows of the Gram matrix of X, in double precision or, if that is safe, in single.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-    coarse : bool
-        True: products may be rounded to single precision, unless norms or similar rows forbid it.
-
-    Returns
-    -------
-    margins.kernels._gram.GramRows
-
-    Raises
-    ------
-    ValueError
-        If a row is too long for double arithmetic.
-    """
+    """Return the rows of the Gram matrix of X, in double precision or, if that is safe, in single."""
     gram = _products(X, np.float32 if coarse else np.float64)
     sqnorms = gram.diagonal().copy()
     if coarse and not _is_distinct(gram, sqnorms):
@@ -98,7 +82,6 @@ class WholeGram:
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of float64 or float32, shape (n, d)
     indices : ndarray of int, shape (m,)
         Indices of the samples, whose rows are copied when they are first read.
     """

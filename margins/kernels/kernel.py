@@ -136,38 +136,13 @@ class Kernel:
         return self
 
     def __call__(self, X, Z):
-        """Return the kernel matrix of two matrices, like scikit-learn's callable kernels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix, shape (i, d)
-        Z : array-like or sparse matrix, shape (j, d)
-            The training set, for parameters that depend on it.
-
-        Returns
-        -------
-        ndarray of float64, shape (i, j)
-        """
+        """Return the kernel matrix of two matrices, like scikit-learn's callable kernels."""
         X = validate_matrix(X, f"X of kernel {self.label}")
         Z = validate_matrix(Z, f"Z of kernel {self.label}")
         return self.resolve(Z).block(X, Z)
 
     def block(self, X, Z, x_sqnorms=None, z_sqnorms=None):
-        """Return K(x, z) of all pairs of rows, by matrix products.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of float64 or float32, shape (i, d)
-        Z : ndarray or CSR matrix of float64 or float32, shape (j, d)
-        x_sqnorms : ndarray of float64, shape (i,), optional
-            |x|^2, for callers that have them.
-        z_sqnorms : ndarray of float64, shape (j,), optional
-            |z|^2.
-
-        Returns
-        -------
-        ndarray of float64, shape (i, j)
-        """
+        """Return K(x, z) of all pairs of rows, by matrix products."""
         values = _inner_products(X, Z)
         if x_sqnorms is None:
             x_sqnorms = rows_of(X).sqnorms()
@@ -180,17 +155,7 @@ class Kernel:
         return values
 
     def _long_rows(self, sqnorms):
-        """Return which rows are so long that distances must not be computed from products.
-
-        Parameters
-        ----------
-        sqnorms : ndarray of float64, shape (n,)
-
-        Returns
-        -------
-        ndarray of int
-            Indices of long rows. If only one row of a pair is long, so is the distance, which is safe.
-        """
+        """Return which rows are so long that distances must not be computed from products."""
         if not self.uses_differences or not len(sqnorms):
             return NO_ROWS
         largest = float(sqnorms.max())
@@ -207,54 +172,15 @@ class Kernel:
         return values
 
     def training_block(self, X, indices, sqnorms=None):
-        """Return some rows of the kernel matrix of a training set.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
-        indices : ndarray of int, shape (i,), or slice
-        sqnorms : ndarray of float64, shape (m,), optional
-            |x_k|^2 of all rows of X, for callers that have them.
-
-        Returns
-        -------
-        ndarray of float64, shape (i, m)
-        """
+        """Return some rows of the kernel matrix of a training set."""
         return self.block(X[indices], X, None if sqnorms is None else sqnorms[indices], sqnorms)
 
     def samples_of(self, X, indices):
-        """Return some samples of a training set: rows of X and, if precomputed, also its columns.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix, shape (m, d); (m, m) if precomputed
-        indices : ndarray of int, shape (n,)
-
-        Returns
-        -------
-        ndarray or CSR matrix, shape (n, d); (n, n) if precomputed
-        """
+        """Return some samples of a training set: rows of X and, if precomputed, also its columns."""
         return X[indices]
 
     def rows(self, X, cache_size):
-        """Return the rows of the kernel matrix of a training set.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
-        cache_size : float
-            Memory for rows, in megabytes.
-
-        Returns
-        -------
-        margins._sparse.Rows
-
-        Raises
-        ------
-        ValueError
-            If a precomputed matrix is not square, if a kernel matrix is not symmetric, if K(x, x) of a
-            row is negative or too large, or if a row is too long for a kernel of squared norms.
-        """
+        """Return the rows of the kernel matrix of a training set."""
         sqnorms = rows_of(X).sqnorms() if self.uses_products else None
         rows = self._make_rows(X, cache_size, sqnorms)
         # Blocks are made on demand and once: all classes that a thread trains share them.
@@ -279,22 +205,7 @@ class Kernel:
         return math.inf
 
     def row_blocks(self, X, cache_size, sqnorms, densely=False):
-        """Return the kernel matrix of a training set in blocks of rows, in single precision.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
-        cache_size : float
-            Memory for rows, in megabytes.
-        sqnorms : ndarray of float64, shape (m,), or None
-            |x_k|^2; None if rows are not computed from inner products.
-        densely : bool
-            True: make rows of a sparse X dense to multiply them.
-
-        Returns
-        -------
-        margins.kernels.row_blocks.RowBlocks
-        """
+        """Return the kernel matrix of a training set in blocks of rows, in single precision."""
         if sqnorms is None:
             return RowBlocks(self, X, cache_size)
         return FormulaBlocks(self, X, cache_size, sqnorms, densely)
@@ -312,20 +223,7 @@ class Kernel:
         return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 
     def blocks(self, X, points, support):
-        """Yield the kernel matrix of the support vectors and X, for some rows of X at a time.
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of float64 or float32, shape (n, d); (n, m) if precomputed
-        points : ndarray or CSR matrix of float64 or float32, shape (n_support, d)
-            Support vectors; not read if precomputed.
-        support : ndarray of int, shape (n_support,)
-            Indices of the support vectors in the training set.
-
-        Yields
-        ------
-        slice, ndarray of float64, shape (n_support, n_block), C-contiguous
-        """
+        """Yield the kernel matrix of the support vectors and X, for some rows of X at a time."""
         for batch in self._batches(X.shape[0], len(support)):
             if len(support) == 0:
                 yield batch, np.empty((0, batch.stop - batch.start))
@@ -368,21 +266,7 @@ def _without_zeros(X):
 
 
 def checked_values(label, values, shape):
-    """Return the values that a kernel function of users returned (ndarray of float64).
-
-    Parameters
-    ----------
-    label : str
-        Name of the kernel in errors.
-    values : object
-    shape : tuple of int
-        Expected shape.
-
-    Raises
-    ------
-    ValueError
-        If the shape is different, or if a value is not finite.
-    """
+    """Return the values that a kernel function of users returned (ndarray of float64)."""
     values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
     is_finite = np.isfinite(values).all()
     if values.shape != shape or not is_finite:

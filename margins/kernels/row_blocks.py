@@ -45,7 +45,6 @@ class RowBlocks:
     ----------
     kernel : margins.kernels.kernel.Kernel
         Kernel with resolved parameters.
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d); (m, m) if precomputed
     cache_size : float
         Memory for rows and for the copy of X from which they are computed, in megabytes (2**20 bytes).
         At least half of it is for rows, and at least `MIN_ROWS` rows are cached.
@@ -79,15 +78,7 @@ class RowBlocks:
         return 0
 
     def slots_of(self, indices, kept):
-        """Return the slots of rows, which are computed if not cached (ndarray of int32, shape (n,)).
-
-        Parameters
-        ----------
-        indices : ndarray of int, shape (n,)
-            Rows, at most as many as there are slots.
-        kept : ndarray of bool, shape (m,)
-            Rows that are evicted only if there are no other rows.
-        """
+        """Return the slots of rows, which are computed if not cached (ndarray of int32, shape (n,))."""
         self._clock += 1
         slots = self._slot_of[indices]
         self._last_used[slots[slots >= 0]] = self._clock
@@ -154,18 +145,7 @@ class RowBlocks:
         out[:] = self.kernel.training_block(self.X, indices)
 
     def sums(self, indices, support, coefficients):
-        """Return sum_j coefficients_j K(x_i, x_j) over the support, in double precision.
-
-        Parameters
-        ----------
-        indices, support : ndarrays of int, shapes (n,) and (n_support,)
-            Ascending indices; they contain all of the support or none of it.
-        coefficients : ndarray of float64, shape (n_support,)
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-        """
+        """Return sum_j coefficients_j K(x_i, x_j) over the support, in double precision."""
         length = max(1, self._block_values // len(self._slot_of))
         sums = [
             times(self.kernel.training_block(self.X, indices[rows])[:, support], coefficients)
@@ -332,15 +312,7 @@ class FormulaBlocks(RowBlocks):
 
 
 def scaled(kernel, sqradius):
-    """Return the factor of X, and the kernel of the result, for products in single precision.
-
-    Parameters
-    ----------
-    kernel : margins.kernels.kernel.Kernel
-        Kernel with resolved parameters.
-    sqradius : float
-        The largest squared norm of a row. If it is large, the factor is a power of two, so it is exact.
-    """
+    """Return the factor of X, and the kernel of the result, for products in single precision."""
     if not MOST_SQNORM < sqradius < math.inf:
         return 1.0, kernel
     factor = 2.0 ** -(math.frexp(sqradius)[1] // 2)

@@ -7,19 +7,7 @@ from margins.parameters import CALLABLE, AnyOf, OneOf, parameter
 
 
 def kernel_of(estimator, X):
-    """Return the kernel of an estimator's parameters, with parameters that depend on X resolved.
-
-    Parameters
-    ----------
-    estimator : object
-        `kernel` is a name in `KERNELS`, a Kernel or another callable. A named kernel reads its
-        parameters from attributes of the same names; a missing attribute means the default.
-    X : ndarray or CSR matrix of float64 or float32, shape (m, d)
-
-    Returns
-    -------
-    Kernel
-    """
+    """Return the kernel of an estimator's parameters, with parameters that depend on X resolved."""
     kernel = estimator.kernel
     if isinstance(kernel, str):
         if kernel == LINEAR.name:
@@ -33,14 +21,7 @@ def kernel_of(estimator, X):
 
 
 def kernel_choice(reserved=()):
-    """Declare the parameter `kernel` of an estimator (dataclasses.Field).
-
-    Parameters
-    ----------
-    reserved : sequence of str
-        Parameters with another meaning in this estimator. Kernels with such a parameter are available
-        only as objects, not by name.
-    """
+    """Declare the parameter `kernel` of an estimator (dataclasses.Field)."""
     available = {
         name: cls
         for name, cls in KERNELS.items()

@@ -22,16 +22,7 @@ def some_samples(m):
 
 
 def check_symmetry(label, matrix, samples=None):
-    """Raise a ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision.
-
-    Parameters
-    ----------
-    label : str
-        Name of the kernel in errors.
-    matrix : ndarray or CSR matrix, shape (n, n)
-    samples : ndarray of int, shape (n,), optional
-        Indices of these samples among all samples; None: the matrix has all samples.
-    """
+    """Raise a ValueError if K(x, z) and K(z, x) differ by more than rounding in single precision."""
     n, worst = matrix.shape[0], (0.0, 0, 0)
     for row in range(0, n, TILE):
         for column in range(0, row + 1, TILE):
@@ -53,13 +44,7 @@ def check_symmetry(label, matrix, samples=None):
 
 
 def negative_minor(matrix):
-    """Return two samples with |K(x, z)| above the root of K(x, x) K(z, z), (int, int), or None.
-
-    Parameters
-    ----------
-    matrix : ndarray or CSR matrix, shape (n, n)
-        A symmetric matrix with a diagonal of at least 0.
-    """
+    """Return two samples with |K(x, z)| above the root of K(x, x) K(z, z), (int, int), or None."""
     lengths = np.sqrt(np.asarray(matrix.diagonal(), dtype=np.float64))
     for row in range(0, matrix.shape[0], TILE):
         end = min(row + TILE, matrix.shape[0])
@@ -73,15 +58,7 @@ def negative_minor(matrix):
 
 
 def longest_beyond(values, lengths, other_lengths):
-    """Return (row, column) of the value that exceeds the product of its lengths most, or None.
-
-    Parameters
-    ----------
-    values : ndarray, shape (i, j)
-        K(x, z).
-    lengths, other_lengths : ndarrays of float64, shapes (i,) and (j,)
-        Roots of K(x, x) and of K(z, z).
-    """
+    """Return (row, column) of the value that exceeds the product of its lengths most, or None."""
     tiny = np.finfo(np.float64).tiny
     with np.errstate(over="ignore"):
         ratios = values * (1 / np.maximum(other_lengths, tiny))
@@ -96,11 +73,6 @@ def negative_eigenvalue(matrix):
     The rows and columns of the matrix are first divided by the roots of its diagonal, as for unit
     vectors. Rounding in single precision is assumed: the precision of a user's matrix is unknown, and it
     may be a difference of larger numbers, as a centred matrix is.
-
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (n, n)
-        A matrix with a diagonal of at least 0.
     """
     rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))
     lengths = np.sqrt(matrix.diagonal())

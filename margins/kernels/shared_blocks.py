@@ -110,27 +110,13 @@ class SharedBlocks:
         return self.why_indefinite(some_samples(self.X.shape[0])) if pair is None else _exceeds(*pair)
 
     def watch(self, rows, lengths):
-        """Check some samples now and, if they show nothing, all pairs of rows that are computed later.
-
-        Parameters
-        ----------
-        rows : margins.kernels._row_cache.RowCache
-            The same rows, one at a time.
-        lengths : ndarray of float64, shape (m,)
-            Roots of K(x, x).
-        """
+        """Check some samples now and, if they show nothing, all pairs of rows computed later."""
         is_open = self.indefinite is None and not self.kernel.is_semidefinite
         if is_open and self.kernel.name != "precomputed" and len(lengths) > MAX_SAMPLES:
             self._lengths, rows.watch = lengths, self.look_at
 
     def look_at(self, indices, values):
-        """Search all pairs of some rows for a negative minor.
-
-        Parameters
-        ----------
-        indices : ndarray of int, shape (n,)
-        values : ndarray of float32 or float64, shape (n, m)
-        """
+        """Search all pairs of some rows for a negative minor."""
         if self._evidence is not None:
             return
         pair = longest_beyond(values, self._lengths[indices], self._lengths)
@@ -220,7 +206,6 @@ class ClassBlocks:
     ----------
     kernel : margins.kernels.kernel.Kernel
         Kernel with resolved parameters and a symmetric formula.
-    X : ndarray or CSR matrix, shape (m, d)
     codes : ndarray of int, shape (m,)
         Classes of the samples.
     """
@@ -266,7 +251,6 @@ class BlocksOfClasses:
 
     Parameters
     ----------
-    class_blocks : ClassBlocks
     codes : sequence of int
         Codes of the classes.
     """

@@ -18,14 +18,7 @@ N_VECTORS = 2
 
 
 def check_model_fits(name, n_problems, n_features):
-    """Raise a MemoryError if the weights of a linear model do not fit into memory.
-
-    Parameters
-    ----------
-    name : object
-        ``str(name)`` names the method in the error.
-    n_problems, n_features : int
-    """
+    """Raise a MemoryError if the weights of a linear model do not fit into memory."""
     size = 8 * n_problems * n_features
     if n_problems * n_features < NEGLIGIBLE:
         return

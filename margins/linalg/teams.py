@@ -93,19 +93,7 @@ def current_team():
 
 @contextlib.contextmanager
 def team_of(n_threads):
-    """Context in which other threads share the sums of this thread.
-
-    Parameters
-    ----------
-    n_threads : int
-        Number of threads, including this one; 1: keep the current team.
-
-    Examples
-    --------
-    >>> with team_of(2):
-    ...     current_team().map(abs, [-1, -2])
-    [1, 2]
-    """
+    """Context in which other threads share the sums of this thread."""
     before = _of_thread.team
     if n_threads > 1:
         _of_thread.team = Team(n_threads)
@@ -116,24 +104,7 @@ def team_of(n_threads):
 
 
 def blocks_of(n, n_elements, sum_length=0):
-    """Return blocks of samples for sums, the same for any number of threads (list of slices).
-
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-    n_elements : int or float
-        Number of elements that a pass over the samples reads, repeated reads included.
-    sum_length : int or float
-        Number of elements of a sum.
-
-    Examples
-    --------
-    >>> blocks_of(1000, 1000 * 50)
-    [slice(0, 1000, None)]
-    >>> len(blocks_of(1_000_000, 1_000_000 * 50))
-    32
-    """
+    """Return blocks of samples for sums, the same for any number of threads (list of slices)."""
     if n_elements < MIN_SHARED:
         return [slice(0, n)]
     least = max(MIN_ELEMENTS, sum_length / MAX_SHARE_OF_SUM)
@@ -143,25 +114,12 @@ def blocks_of(n, n_elements, sum_length=0):
 
 
 def blocks_of_rows(rows, n, sum_length=0):
-    """Return the blocks of n rows of a matrix, by `blocks_of` (list of slices).
-
-    Parameters
-    ----------
-    rows : margins._sparse.Rows
-    n, sum_length : int
-    """
+    """Return the blocks of n rows of a matrix, by `blocks_of` (list of slices)."""
     return blocks_of(n, rows.n_stored * n // max(rows.n_rows, 1), sum_length)
 
 
 def share_rows(rows, function, begin, end):
-    """Call ``function(begin, end)`` for blocks of a range of rows, which the current team shares.
-
-    Parameters
-    ----------
-    rows : margins._sparse.Rows
-    function : callable
-    begin, end : int
-    """
+    """Call ``function(begin, end)`` for blocks of a range of rows, which the current team shares."""
     if rows.is_kernel or rows.n_stored < MIN_SHARED:
         function(begin, end)
         return
@@ -178,27 +136,7 @@ def sum_in_order(sums):
 
 
 def run_tasks(train, seeds, n_jobs, in_turn=False, names=None):
-    """Train several problems in threads.
-
-    Parameters
-    ----------
-    train : callable
-        ``train(index, seed)`` trains the problem with this index.
-    seeds : list of int
-        One seed for each problem.
-    n_jobs : int or None
-        Number of threads, counted as in joblib: compiled loops release the GIL and share the matrix.
-        Spare threads share the sums of a problem.
-    in_turn : bool
-        True: train one problem at a time; all threads share its sums.
-    names : list of str, optional
-        Names of the problems, for a note on an error; an empty name is omitted.
-
-    Returns
-    -------
-    list
-        The results of `train`, in the order of the problems.
-    """
+    """Train several problems in threads."""
     n_all = n_threads_of(n_jobs)
     n_threads = 1 if in_turn else min(n_all, len(seeds))
 
@@ -217,15 +155,7 @@ def run_tasks(train, seeds, n_jobs, in_turn=False, names=None):
 
 
 def n_threads_of(n_jobs, n_problems=None):
-    """Return the number of threads that train `n_problems` problems (int).
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Number of threads, counted as in joblib.
-    n_problems : int, optional
-        None: any number of problems.
-    """
+    """Return the number of threads that train `n_problems` problems (int)."""
     if n_problems == 1 or n_jobs == 1:
         return 1
     # Require shared memory: processes would copy X.

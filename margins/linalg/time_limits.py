@@ -25,10 +25,6 @@ class Cancelled(BaseException):
 class Cancellation:
     """Flag that several threads share; once it is set, their checks end their work.
 
-    Attributes
-    ----------
-    is_set : bool
-
     Examples
     --------
     >>> cancellation = Cancellation()
@@ -96,13 +92,7 @@ def check_cancelled():
 
 
 def time_is_over(reserve=0.0):
-    """Return whether the time limit of this thread has been reached, or will be in `reserve` seconds.
-
-    Raises
-    ------
-    Cancelled
-        If the work of this thread has been cancelled.
-    """
+    """Return whether the time limit of this thread has been reached, or will be in `reserve` seconds."""
     check_cancelled()
     end = _limits.end
     return end < math.inf and time.perf_counter() + reserve >= end
@@ -122,7 +112,6 @@ class TimeBudget:
 
     Parameters
     ----------
-    seconds : float
     n_problems, n_threads : int
         Number of problems, and number of threads that train them in parallel.
 

@@ -11,21 +11,5 @@ LOSSES = {loss.name: loss for loss in (SquaredHinge, Hinge)}
 
 
 def loss_of(name, C):
-    """Return the loss with this name and these penalties.
-
-    Parameters
-    ----------
-    name : {"squared_hinge", "hinge"} or subclass of Loss
-    C : float or ndarray of float64, shape (m,)
-        Finite penalties.
-
-    Returns
-    -------
-    Loss
-
-    Examples
-    --------
-    >>> loss_of("hinge", C=2.0).upper
-    2.0
-    """
+    """Return the loss with this name and these penalties."""
     return (LOSSES[name] if isinstance(name, str) else name)(C)

@@ -42,13 +42,7 @@ cdef inline void _normalise(double* high, double* low) noexcept nogil:
 
 
 def label_sum(const double[::1] dual not None, const int8_t[::1] labels not None):
-    """Return sum_k alpha_k l_k in twice the working precision (float).
-
-    Parameters
-    ----------
-    dual : ndarray of float64, shape (m,)
-    labels : ndarray of int8, shape (m,)
-    """
+    """Return sum_k alpha_k l_k in twice the working precision (float)."""
     cdef double high = 0, low = 0
     cdef Py_ssize_t k
     with nogil:
@@ -58,19 +52,7 @@ def label_sum(const double[::1] dual not None, const int8_t[::1] labels not None
 
 
 def scores(Rows rows not None, const double[::1] weights not None, double bias):
-    """Return the scores of all rows, for linear data.
-
-    Parameters
-    ----------
-    rows : Rows
-    weights : ndarray of float64, shape (n_features,)
-    bias : float
-
-    Returns
-    -------
-    high, low : ndarrays of float64, shape (m,)
-        |low| is at most half a unit in the last place of high.
-    """
+    """Return the scores of all rows, for linear data."""
     cdef Py_ssize_t i, k, n, begin, end, longest = rows.longest() + 1
     high_array, low_array = np.empty(rows.n_rows), np.empty(rows.n_rows)
     cdef double[::1] high = high_array, low = low_array, values = np.empty(longest)
@@ -94,23 +76,6 @@ def kernel_scores(
     """Return the scores of all samples of a kernel matrix, and the squared norm of the weight vector.
 
     It reads the rows of all samples whose coefficient is not 0.
-
-    Parameters
-    ----------
-    rows : Rows
-        Rows of a kernel matrix.
-    coefficients : ndarray of float64, shape (m,)
-        Labels included.
-    bias : float
-    matrix : ndarray of float64, shape (m, m), optional
-        The kernel matrix, C-contiguous, if it is in memory.
-
-    Returns
-    -------
-    high, low : ndarrays of float64, shape (m,)
-        As in `scores`.
-    sqnorm : float
-        The sum of c_j c_k K(x_j, x_k).
     """
     cdef Py_ssize_t j, k, m = rows.n_rows
     high_array, low_array = np.zeros(m), np.zeros(m)

@@ -24,21 +24,7 @@ cdef double MIN_GAIN = 0.1
 
 
 def squared_hinge_sums(const double[::1] products, const double[:] C, double factor):
-    """Return sums for the squared hinge loss at `factor` times the weight vector.
-
-    Parameters
-    ----------
-    products : ndarray of float64, shape (m,)
-        w.y_k.
-    C : ndarray of float64, shape (m,)
-        Penalties; may be a broadcast scalar.
-    factor : float
-
-    Returns
-    -------
-    loss, slope, curvature : float
-        ``sum C s**2``, ``sum C s p`` and the sum of ``C p**2`` over the samples with s > 0.
-    """
+    """Return sums for the squared hinge loss at `factor` times the weight vector."""
     cdef double loss, slope, curvature
     with nogil:
         _squared_hinge_sums(products, C, factor, &loss, &slope, &curvature)
@@ -76,20 +62,6 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
     f is convex and piecewise quadratic, and its derivative is concave, since slacks only vanish as c grows.
     So Newton's method steps from a factor that is too large to a factor that is too small (and possibly
     worse), and from there upwards, from piece to piece.
-
-    Parameters
-    ----------
-    products, C
-        As in `squared_hinge_sums`.
-    sqnorm : float
-        |w|^2.
-    factor : float
-
-    Returns
-    -------
-    objective, factor : float
-        The best factor evaluated, and f there; any factor gives a valid bound.
-    converged : bool
     """
     cdef double best = INFINITY, best_factor = factor, before = INFINITY
     cdef double value, loss_slope, curvature, slope, step
@@ -117,18 +89,7 @@ def squared_hinge_minimum(const double[::1] products, const double[:] C, double 
 
 
 def hinge_sums(const double[::1] products, const double[:] C, double factor):
-    """Return sums for the hinge loss at `factor` times the weight vector.
-
-    Parameters
-    ----------
-    products, C, factor
-        As in `squared_hinge_sums`.
-
-    Returns
-    -------
-    loss, slope : float
-        ``sum C s`` and the sum of ``C p`` over the samples with s > 0.
-    """
+    """Return sums for the hinge loss at `factor` times the weight vector."""
     cdef double loss, slope
     with nogil:
         _hinge_sums(products, C, factor, &loss, &slope)
@@ -164,18 +125,6 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
     to the minimum of f with the loss replaced by two tangents, one on either side of the minimum: inside
     a piece, or at their intersection. At the minimum many samples have p_k near 1 / c: kinks are close
     together there, and their slopes differ greatly if C is large.
-
-    Parameters
-    ----------
-    products, C, sqnorm, factor
-        As in `squared_hinge_minimum`.
-    below : float
-        A lower bound of f, which determines when the search ends.
-
-    Returns
-    -------
-    objective, factor : float
-        The best factor evaluated, and f there; any factor gives a valid bound.
     """
     cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, slope
     # Tangents of the loss, at_0 - slope c; 0 until there is a tangent on the right.
@@ -205,10 +154,6 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
 
 def largest_factor(const double[::1] dual, const double[:] C):
     """Return the largest factor that keeps every ``factor * alpha_k <= C_k``; inf if all alpha_k are 0.
-
-    Parameters
-    ----------
-    dual, C : ndarrays of float64, shape (m,)
     """
     cdef double least = INFINITY, ratio
     cdef Py_ssize_t k

@@ -55,17 +55,6 @@ def smoothing_curvature(upper not None, sqnorms not None, median=None):
     It is U_k, so that alpha_k goes from 0 to U_k over the same slack for all samples. Samples much longer
     than most have a smaller curvature, and a slack in proportion to their length: otherwise the line search
     would end at their kinks, which outweigh all other samples.
-
-    Parameters
-    ----------
-    upper, sqnorms : ndarrays of float64, shape (m,)
-        U_k and |y_k|^2.
-    median : float, optional
-        Median of U_k |y_k|^2 over all samples with U_k > 0, if these samples are only a part of them.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
     """
     cdef const double[::1] C = upper, square = sqnorms
     cdef Py_ssize_t k, n_positive = 0, n_large = 0

@@ -53,23 +53,7 @@ class Bounds(NamedTuple):
     margin: float | None = None
 
     def at_scale(self, scale, loss, products, sqnorm):
-        """Return the same bounds, with the primal value of a given multiple of w instead of the best.
-
-        Parameters
-        ----------
-        scale : float
-            The multiple.
-        loss : Loss
-        products : ndarray of float64, shape (m,)
-            w.y_k.
-        sqnorm : float
-            |w|^2, bias included.
-
-        Returns
-        -------
-        Bounds
-            `primal_scale` and `margin` still belong to the best multiple.
-        """
+        """Return the same bounds, with the primal value of a given multiple of w instead of the best."""
         with np.errstate(over="ignore"):
             return self.with_primal(0.5 * scale * scale * sqnorm + loss.value(scale * products))
 
@@ -350,15 +334,7 @@ class MaximumMarginLoss(Loss):
 
 
 def margin_bounds(products, sqnorm, weights):
-    """Return the bounds of a maximum-margin problem with functional margins `products` (Bounds).
-
-    Parameters
-    ----------
-    products : ndarray of float64, shape (m,)
-    sqnorm : float
-        |w|^2 in the same space.
-    weights : margins._update.WeightVector
-    """
+    """Return the bounds of a maximum-margin problem with functional margins `products` (Bounds)."""
     if weights.sqnorm == 0:
         return Bounds(math.inf, 0.0, 0.0, 0.0, 0.0 if sqnorm == 0 else -math.inf)
     dual_scale = weights.dual_sum / weights.sqnorm

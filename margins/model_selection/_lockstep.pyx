@@ -41,26 +41,7 @@ cdef class Lockstep(ModelColumns):
     """
 
     def full_epochs(self, const int32_t[::1] order not None, int64_t n_before, bint only_one):
-        """Process the samples of `order`, full epochs, with all models, until one of them ends.
-
-        Parameters
-        ----------
-        order : ndarray of int32, shape (m,)
-        n_before : int
-            Number of earlier epochs.
-        only_one : bool
-            True: end after one epoch, because the next epoch has a different order.
-
-        Returns
-        -------
-        int
-            Number of epochs, including earlier ones.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            Ctrl-C is honoured every few milliseconds.
-        """
+        """Process the samples of `order`, full epochs, with all models, until one of them ends."""
         cdef Py_ssize_t m = order.shape[0]
         cdef Py_ssize_t n_together = 1 if only_one else self._n_together(m, n_before)
         cdef int64_t n_epochs = n_before

@@ -157,22 +157,7 @@ cdef class ModelColumns(SampleLoop):
         return 0
 
     def finish(self, Py_ssize_t model, int64_t n_epochs_left):
-        """Remove the column of a model, which other models may share.
-
-        Parameters
-        ----------
-        model : int
-        n_epochs_left : int
-            Number of remaining epochs, which count as processed like the last one, without updates.
-
-        Returns
-        -------
-        weights : WeightVector
-        averagings : dict of Averaging
-        n_updates : int
-        models : list of int
-            The models of the column.
-        """
+        """Remove the column of a model, which other models may share."""
         cdef Py_ssize_t column = 0, last = self.n_columns - 1
         cdef double rejected = self.rejected[model] - self.rejected_before[model]
         cdef double m = self.rows.n_rows

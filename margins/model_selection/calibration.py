@@ -68,21 +68,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
 def calibrated(
     method: str, scores: NDArray[np.float64], y: Any, classes: NDArray[Any], sample_weight: Any
 ) -> Any:
-    """Return fitted calibrators of scores.
-
-    Parameters
-    ----------
-    method : {"sigmoid", "isotonic", "temperature"}
-    scores : ndarray of float64, shape (m, 1) for two classes, else (m, n_classes)
-    y : ndarray, shape (m,)
-    classes : ndarray, shape (n_classes,)
-    sample_weight : ndarray of float64, shape (m,), or None
-
-    Returns
-    -------
-    CalibratedClassifierCV
-        Its `predict_proba` takes scores instead of samples.
-    """
+    """Return fitted calibrators of scores."""
     everything = np.arange(len(y))  # a single "fold", because nothing is fitted
     # scikit-learn 1.9.1 calibrates scores of 1e-8 to a constant, and by a temperature scores of 1e6 to 0
     # and 1. Division by a power of two is exact.
@@ -104,16 +90,7 @@ def check_method(method: str | None, caller: object) -> None:
 
 
 def check_folds(folds: TrainTest, n_samples: int, caller: object) -> None:
-    """Raise ValueError unless every sample is in exactly one test set.
-
-    Parameters
-    ----------
-    folds : list of (ndarray of int64, ndarray of int64)
-        Training and test samples.
-    n_samples : int
-    caller : object
-        Its str is the name of the method.
-    """
+    """Raise ValueError unless every sample is in exactly one test set."""
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n_samples)
     if (times != 1).any():
         sample = int(np.flatnonzero(times != 1)[0])
@@ -131,21 +108,7 @@ def scores_out_of_fold(
     sample_weight: NDArray[np.float64] | None,
     caller: object,
 ) -> NDArray[np.float64]:
-    """Return every sample's scores by the fold that tests it: ndarray of float64, shape (m, n_problems).
-
-    Parameters
-    ----------
-    folds, caller
-        As for `check_folds`.
-    scores_of_folds : list of ndarray of float64, shape (n_test, n_problems)
-    y, classes, sample_weight
-        Labels of all samples, their classes, and their weights or None.
-
-    Raises
-    ------
-    ValueError
-        If a fold lacks a class.
-    """
+    """Return every sample's scores by the fold that tests it, shape (m, n_problems)."""
     n_problems = len(positive_codes(len(classes)))
     for fold, ((train, _), part) in enumerate(zip(folds, scores_of_folds, strict=True)):
         if part.shape[1] != n_problems:

@@ -21,14 +21,6 @@ SEEDS = Interval(0, 2**32 - 1, integer=True)
 class Data:
     """Samples: rows of X with their labels, weights and groups.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame, shape (n_samples, ...)
-    y : array-like, shape (n_samples,)
-    sample_weight : array-like of float, shape (n_samples,), or None
-    groups : array-like, shape (n_samples,), or None
-    caller : str
-
     Attributes
     ----------
     digest : str

@@ -22,21 +22,13 @@ from margins.text import aligned
 
 
 class Difference(NamedTuple):
-    """Score of the study `first` minus score of the study `second`, on the same folds.
-
-    Attributes
-    ----------
-    first, second : str
-    differences : ndarray of float64, shape (n_folds,)
-    mean : float
-    interval, corrected_interval : ConfidenceInterval
-        Confidence intervals of the mean.
-    """
+    """Score of the study `first` minus score of the study `second`, on the same folds."""
 
     first: str
     second: str
-    differences: NDArray[np.float64]
+    differences: NDArray[np.float64]  # array, shape (n_folds,)
     mean: float
+    # interval, corrected_interval: Confidence intervals of the mean.
     interval: ConfidenceInterval
     corrected_interval: ConfidenceInterval
 
@@ -147,47 +139,7 @@ def compare(
     metric: str | None = None,
     confidence: float = CONFIDENCE,
 ) -> Comparison:
-    """Compare studies of the same data and folds, by paired differences.
-
-    Parameters
-    ----------
-    studies : dict of Study, or list of Study
-        A dict has names as keys. In a list, the name of a study is the registered name, or the class, of
-        its classifier.
-    metric : str, optional
-        Default: the metric that decided in the first study.
-    confidence : float, in (0, 1), default=0.95
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    TypeError
-        If a value is not a Study.
-    ValueError
-        If there are fewer than two studies, a metric is missing, or the data or the folds differ.
-
-    Notes
-    -----
-    **Source**: Nadeau & Bengio (2003), Inference for the Generalization Error, for the corrected
-    intervals of the differences.
-
-    Examples
-    --------
-    >>> import margins
-    >>> from margins.model_selection import compare, parameter_search
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
-    >>> studies = {
-    ...     name: parameter_search(
-    ...         margins.get(name)(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
-    ...     )
-    ...     for name in ("pam", "averaged-perceptron")
-    ... }
-    >>> compare(studies)
-    <Comparison of pam, averaged-perceptron by accuracy>
-    """
+    """Compare studies of the same data and folds, by paired differences."""
     if isinstance(studies, Study):
         raise TypeError("studies of compare must be a dict or a list of Studies. Got one Study.")
     named = dict(studies) if isinstance(studies, Mapping) else _named(studies)

@@ -45,8 +45,6 @@ class Engine:
         The public function, for messages.
     cvs : dict
         Cross-validations by the caller's parameter names; of two, the outer one first.
-
-    The other parameters are described in the public functions.
     """
 
     def __init__(

@@ -30,16 +30,7 @@ class FoldFit(NamedTuple):
 
 
 def unproven_of_folds(who, fold_fits, Cs):
-    """Return the Unproven of the fits of folds that did not converge; None if all converged.
-
-    Parameters
-    ----------
-    who : str
-        Name of the classifier, for the message.
-    fold_fits : list of list of list of FoldFit
-        By fold, C and binary problem.
-    Cs : ndarray of float64, shape (n_Cs,)
-    """
+    """Return the Unproven of the fits of folds that did not converge; None if all converged."""
     gaps = {
         (f"fold {fold}, C={C:g}", problem.name): problem.certificate.gap
         for fold, of_fold in enumerate(fold_fits)
@@ -117,33 +108,7 @@ class FoldPath:
 
 
 def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight=None, n_jobs=None):
-    """Train every fold along C, and score its test set.
-
-    Parameters
-    ----------
-    estimator : MarginClassifier
-    training_set : margins.training.training_set.TrainingSet
-        All samples, including those of weight 0.
-    X : ndarray or CSR matrix, shape (n_samples, n_features)
-        Read only by metrics that need more than scores.
-    y : ndarray, shape (n_samples,)
-    folds : list of (ndarray of int64, ndarray of int64)
-        Training and test samples.
-    Cs : ndarray of float64, shape (n_cs,)
-        Ascending.
-    scoring : margins.model_selection.scoring.Scoring
-    sample_weight : ndarray of float, shape (n_samples,), optional
-    n_jobs : int, optional
-        Number of threads; each trains one class of one fold at a time.
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (n_folds, n_cs)
-    fits : list of list of list of FoldFit
-        By fold, C and binary problem.
-    paths : list of FoldPath
-        One for each fold; `decision(i)` returns the scores of the test set with the i-th C.
-    """
+    """Train every fold along C, and score its test set."""
     keeps_models = scoring.reason_against_lockstep is not None
     specification = estimator.specification(training_set.sqnorms)
     parts = [_part(estimator, training_set, rows, sample_weight) for rows, _ in folds]
@@ -200,12 +165,7 @@ def _present(classes, codes):
 
 
 def _moments_of_folds(training_set, parts, specification, solver):
-    """Return the moments of each fold: all samples' moments minus the other samples' moments.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n, n), or of None
-    """
+    """Return the moments of each fold: all samples' moments minus the other samples' moments."""
     if not all(shares_moments(part, specification, solver) for part in parts):
         return [None] * len(parts)
     n_samples = training_set.samples.n_samples

@@ -17,19 +17,7 @@ def listed(cv):
 
 
 def splitter_of(cv, groups, seed, name, caller):
-    """Return the splitter for `cv`, seeded if its random_state is None.
-
-    Returns
-    -------
-    object with ``split(X, y, groups)``, or list of (train, test)
-
-    Raises
-    ------
-    ValueError
-        If `cv` is an integer below 2.
-    TypeError
-        If `cv` is not an integer, splitter or iterable.
-    """
+    """Return the splitter for `cv`, seeded if its random_state is None."""
     if isinstance(cv, Integral) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"{name} of {caller} must be at least 2. Got {cv}.")
@@ -49,13 +37,7 @@ def splitter_of(cv, groups, seed, name, caller):
 
 
 def codes_of_groups(groups, n_samples, caller):
-    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,)).
-
-    Raises
-    ------
-    ValueError
-        If labels are missing or of a wrong number, or if there are fewer than 2 groups.
-    """
+    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,))."""
     labels = np.asarray(checked_labels(groups, f"groups of {caller}"))
     if labels.shape != (n_samples,):
         raise ValueError(
@@ -77,14 +59,7 @@ def codes_of_groups(groups, n_samples, caller):
 
 
 def folds_of(splitter, X, y, groups, name, caller):
-    """Return rows of the training and test set of every fold: list of (ndarray of int, ndarray of int).
-
-    Raises
-    ------
-    ValueError
-        If there are no folds, or a classifier cannot be trained and tested on one of them, or a fold
-        trains and tests on samples of one group, as folds of a splitter that ignores groups do.
-    """
+    """Return the rows of the training and the test set of every fold."""
     codes = None if groups is None else codes_of_groups(groups, len(y), caller)
     pairs = splitter.split(X, y, groups) if hasattr(splitter, "split") else splitter
     folds = []
@@ -147,10 +122,6 @@ def part_of(values, rows):
 
 class Splits:
     """Many pairs (train, test), stored in a few arrays, which are cheap to send to other processes.
-
-    Parameters
-    ----------
-    pairs : list of (array-like of int, array-like of int)
 
     Examples
     --------

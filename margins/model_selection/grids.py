@@ -121,11 +121,6 @@ def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dic
     """Return the settings of every stage, in the order of `ParameterGrid`: list of list of dict.
 
     A halving is one stage.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `ParameterGrid` does not accept a grid.
     """
     if isinstance(param_grid, tuple):
         raise TypeError(

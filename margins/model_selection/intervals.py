@@ -37,31 +37,12 @@ class ConfidenceInterval(NamedTuple):
 
 
 def is_share(metric: str) -> bool:
-    """Return True if a metric is known to be between 0 and 1.
-
-    Examples
-    --------
-    >>> is_share("f1_macro"), is_share("neg_log_loss")
-    (True, False)
-    """
+    """Return True if a metric is known to be between 0 and 1."""
     return any(metric == name or metric.startswith(f"{name}_") for name in SHARES)
 
 
 def within_range(interval: ConfidenceInterval, metric: str, lowest: float = 0.0) -> ConfidenceInterval:
-    """Return the part of an interval within the range of a metric.
-
-    Parameters
-    ----------
-    interval : ConfidenceInterval
-    metric : str
-    lowest : float
-        Smallest value of a share: 0, or -1 for differences.
-
-    Returns
-    -------
-    ConfidenceInterval
-        Cut off at `lowest` and 1 if the metric is a share, because its true mean cannot be outside.
-    """
+    """Return the part of an interval within the range of a metric."""
     if not is_share(metric) or math.isnan(interval.low):
         return interval
     return ConfidenceInterval(max(interval.low, lowest), min(interval.high, 1.0))

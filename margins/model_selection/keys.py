@@ -43,20 +43,7 @@ IMPORTS = re.compile(r"^\s*(?:from\s+(\w+)|import\s+(.+))", re.MULTILINE)
 
 
 def digest(*values: object) -> str:
-    """Return a hash of values, the same in every process.
-
-    Raises
-    ------
-    TypeError
-        If a value cannot be pickled, or its pickle does not identify it.
-
-    Examples
-    --------
-    >>> digest({"tau": 0.5, "C": 1}) == digest({"C": 1, "tau": 0.5})
-    True
-    >>> digest(1) == digest(1.0) or digest(lambda: 1) == digest(lambda: 2)
-    False
-    """
+    """Return a hash of values, the same in every process."""
     return _pickled(values).hash.hexdigest()
 
 
@@ -65,11 +52,6 @@ def code_of(*values: object) -> str:
 
     It covers the versions of all installed packages, the configuration of scikit-learn, and the
     files of this library, of loaded local modules, and of modules that they or values import later.
-
-    Raises
-    ------
-    RuntimeError
-        If a file of this library was changed after the process started.
     """
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*-info")}
     files = _local_files(_pickled(values).names)

@@ -226,20 +226,7 @@ def results_along(
     caller: Caller,
     exact: bool,
 ) -> list[LeaveOneOut]:
-    """Return the results for some values of C; each fit starts from the fit for the next smaller C.
-
-    Parameters
-    ----------
-    classifier, sample_weight, groups, exact
-        As for `leave_one_out`.
-    valid : margins.data.validation.ValidSamples
-    Cs : ndarray of float64, shape (n_cs,)
-    caller : margins.estimators.names.Caller
-
-    Returns
-    -------
-    list of LeaveOneOut
-    """
+    """Return the results for some values of C; each fit starts from the fit for the next smaller C."""
     codes = _codes_of_groups(groups, valid.X, caller)
     leaving, order = LeavingOut(classifier, valid, sample_weight, codes, caller), np.argsort(Cs)
     results, is_single = {}, len(leaving.members) == len(codes)
@@ -301,13 +288,7 @@ def _margins(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np
 
 
 def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
-    """Return the scores in columns, for calibration (ndarray of float64, (n_samples, n_columns)).
-
-    Raises
-    ------
-    ValueError
-        If one sample or group contains all samples of a class.
-    """
+    """Return the scores in columns, for calibration (ndarray of float64, (n_samples, n_columns))."""
     if not np.isfinite(result.scores).all():
         raise ValueError(
             f"calibration of {caller} needs at least 2 samples, or groups, of each class. Got 1."
@@ -338,15 +319,7 @@ def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
 
 
 def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
-    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,)).
-
-    Parameters
-    ----------
-    groups : array-like, "duplicates" or None
-    X : ndarray or CSR matrix, shape (n_samples, n_features)
-    caller : object
-        Its str names the function in error messages.
-    """
+    """Return the group of each sample as 0, 1, ... (ndarray of intp, shape (n_samples,))."""
     n_samples = X.shape[0]
     if groups is None:
         return np.arange(n_samples)

@@ -112,26 +112,6 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
     The result is the same, bit for bit, as ``clone(estimator).set_params(**setting)`` gives after
     ``fit(X_train, y_train, sample_weight)`` for each setting. It computes no certificates and gives no
     ConvergenceWarning.
-
-    Parameters
-    ----------
-    estimator : classifier
-    settings : sequence of dict
-        Settings for which `reason_against` returns None.
-    X_train : array-like or sparse matrix, shape (n_samples, n_features)
-    y_train : array-like, shape (n_samples,)
-    X_test : array-like or sparse matrix, shape (n_test, n_features)
-    sample_weight : array-like of float, shape (n_samples,), optional
-
-    Returns
-    -------
-    list of Trained
-        One for each setting, in order.
-
-    Raises
-    ------
-    ValueError
-        If there is a reason against it, or if `fit` or `decision_function` would raise one.
     """
     settings = list(settings)
     reason = reason_against(estimator, settings)

@@ -31,13 +31,7 @@ class ScoredFolds(NamedTuple):
 
 
 def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
-    """Return the number of folds for a parameter `cv`.
-
-    Raises
-    ------
-    ValueError
-        If `cv` is not a number of folds, or if one of the other arguments is not None.
-    """
+    """Return the number of folds for a parameter `cv`."""
     for name, value in unsupported.items():
         if value is not None:
             raise ValueError(
@@ -56,13 +50,7 @@ def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
 def metric_of_counts(
     scoring: Any, caller: object
 ) -> Callable[[NDArray[np.float64], NDArray[Any]], float]:
-    """Return the metric as a function of counts of samples, by class and prediction, and of the classes.
-
-    Raises
-    ------
-    ValueError
-        If it is not a metric of predicted labels that takes weights.
-    """
+    """Return the metric as a function of counts, by class and prediction, and of the classes."""
     name = "accuracy" if scoring is None else scoring
     scorer = get_scorer(name) if isinstance(name, str) else name
     if getattr(scorer, "_response_method", None) != RESPONSE:
@@ -116,17 +104,7 @@ def score_partitions(
     n_folds: int,
     metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
 ) -> ScoredFolds:
-    """Train all folds with every C, and score the samples that each fold leaves out.
-
-    Parameters
-    ----------
-    partitioned : PartitionedFit
-        A fit with `n_folds` folds.
-    Cs : ndarray of float64, shape (n_cs,)
-    n_folds : int
-    metric : callable
-        A result of `metric_of_counts`.
-    """
+    """Train all folds with every C, and score the samples that each fold leaves out."""
     folds, classes = range(n_folds), partitioned.scanned.classes
     runs = partitioned.train(partitioned.problems(Cs, folds))
     n_problems = len(runs) // (len(Cs) * n_folds)

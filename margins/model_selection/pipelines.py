@@ -11,21 +11,11 @@ from sklearn.pipeline import Pipeline
 
 
 class LastStep(NamedTuple):
-    """The part of an estimator that is trained with every setting.
+    """The part of an estimator that is trained with every setting."""
 
-    Attributes
-    ----------
-    classifier : classifier
-        The estimator, or the last step of a pipeline.
-    prefix : str
-        Prefix of its parameters in a setting; "" without a pipeline.
-    preparation : Pipeline or None
-        The steps before the classifier.
-    """
-
-    classifier: Any
-    prefix: str = ""
-    preparation: Any = None
+    classifier: Any  # classifier: the estimator, or the last step of a pipeline
+    prefix: str = ""  # Prefix of its parameters in a setting; "" without a pipeline
+    preparation: Any = None  # Pipeline or None: the steps before the classifier
 
     def without_prefix(self, settings: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the settings with the classifier's parameter names: list of dict."""

@@ -30,13 +30,7 @@ class Name(str):
 
 
 def name_of(value):
-    """Return a Name for an object, the same in every process.
-
-    Examples
-    --------
-    >>> name_of(math.log), name_of(object())
-    (math.log, <object object>)
-    """
+    """Return a Name for an object, the same in every process."""
     if isinstance(value, Name):
         return value
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):

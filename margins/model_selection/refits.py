@@ -19,8 +19,6 @@ class Refits:
 
     Parameters
     ----------
-    study : Study
-    estimator : classifier
     X, y, sample_weight, groups : samples
         The arguments of the study.
 

@@ -55,14 +55,6 @@ class StageRounds:
 class HalvingRounds:
     """Rounds with ever fewer settings and ever more rows: see `Halving`.
 
-    Parameters
-    ----------
-    grid : list of dict
-    factor : int
-    searches : list of list of (ndarray of int64, ndarray of int64)
-    y : ndarray, shape (n_samples,)
-    seed : int
-
     Attributes
     ----------
     n_settings, splits
@@ -106,13 +98,7 @@ def rounds_of(
 
 
 def best_settings(table: Table, n_best: int) -> Settings:
-    """Return the settings with the best means, in the order of the table; the first ones win ties.
-
-    Parameters
-    ----------
-    table : Table
-    n_best : int
-    """
+    """Return the settings with the best means, in the order of the table; the first ones win ties."""
     means = table.mean_scores()
     order = np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")
     return [table.settings[index] for index in sorted(order[:n_best])]

@@ -56,7 +56,6 @@ class _Run:
     ----------
     outcomes : list of Outcome or None
         None: not finished.
-    failed : list of (int, Failure)
     """
 
     def __init__(self, tasks, shared, n_jobs, bar, cache, keys):

@@ -21,12 +21,6 @@ class Scoring:
         As in scikit-learn; a callable is called with estimator, X, y.
     refit : str or None
         The metric that decides; None if there is only one metric.
-    caller : str
-
-    Attributes
-    ----------
-    names : tuple of str
-    refit : str
 
     Raises
     ------
@@ -68,12 +62,6 @@ class Scoring:
 
         The classifier has no probabilities. Metrics of scikit-learn are computed for a few labels that
         are all predicted correctly; for a user's metric, only the methods that it calls are checked.
-
-        Parameters
-        ----------
-        estimator : classifier
-        y : ndarray, shape (n_samples,)
-        caller : str
         """
         classes = np.unique(y)
         n_classes, classes = len(classes), classes[:3]  # metrics are for two classes, or any number
@@ -147,7 +135,6 @@ class Decided(ClassifierMixin, BaseEstimator):
     ----------
     scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
         Scores of the samples to test.
-    classes : ndarray, shape (n_classes,)
     labels : ndarray, shape (n_samples,), optional
         Predictions. Default: the class of the largest score.
     """

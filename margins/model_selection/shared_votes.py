@@ -13,14 +13,6 @@ def votes_of_all(fits, samples, X_test):
 
     They equal the votes that each estimator counts, except for the rounding of inner products of dense
     samples.
-
-    Parameters
-    ----------
-    fits : list of list
-        For each fit, its binary problems, with the attributes of `margins.solvers.driver.Run`.
-    samples : margins.data.samples.Samples
-        The training set.
-    X_test : ndarray or CSR matrix of float64, shape (n_test, n_features)
     """
     runs = list(chain.from_iterable(fits))
     if not runs:

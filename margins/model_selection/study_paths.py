@@ -23,20 +23,7 @@ PLAIN = (bool, int, float, str)
 
 
 def reason_against(estimator, searches):
-    """Return the reason why the fits of searches are not made along C.
-
-    Parameters
-    ----------
-    estimator : classifier
-        From any library.
-    searches : list of list of dict
-        For each search, the settings of `estimator`.
-
-    Returns
-    -------
-    str or None
-        None: `train_along_c` makes them.
-    """
+    """Return the reason why the fits of searches are not made along C."""
     if type(estimator) is not MarginClassifier:
         return f"{display_name(estimator)} is not a MarginClassifier"
     if has_callbacks(estimator):
@@ -76,24 +63,7 @@ def _is_same(first, second):
 
 
 def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
-    """Train an estimator with every C, and score a test set.
-
-    Parameters
-    ----------
-    estimator : MarginClassifier
-        Has all parameters other than C.
-    Cs : sequence of float
-        In any order.
-    X_train : array-like or sparse matrix, shape (n_samples, n_features)
-    y_train : array-like, shape (n_samples,)
-    X_test : array-like or sparse matrix, shape (n_test, n_features)
-    sample_weight : array-like of float, shape (n_samples,), optional
-
-    Returns
-    -------
-    list of margins.model_selection.lockstep.Trained
-        One for each C, in order.
-    """
+    """Train an estimator with every C, and score a test set."""
     estimator.check_parameters()
     training_set = estimator.training_set(X_train, y_train, sample_weight)
     specification = estimator.specification(training_set.sqnorms)

@@ -136,13 +136,7 @@ def _escaped(value):
 
 
 def text_of(setting):
-    """Return a setting as readable text, without the names of pipeline steps.
-
-    Examples
-    --------
-    >>> text_of({"tau": 0.5, "lam": 1}), text_of({"marginclassifier__C": 1})
-    ('tau=0.5 lam=1', 'C=1')
-    """
+    """Return a setting as readable text, without the names of pipeline steps."""
     short = {name: name.rpartition("__")[2] for name in setting}
     if len(set(short.values())) < len(short):  # two steps have a parameter of this name
         short = {name: name for name in setting}

@@ -80,11 +80,6 @@ class Shared:
     ----------
     estimator : classifier
         Seeded, with one thread.
-    X : array-like, sparse matrix or data frame, shape (n_samples, n_features)
-    y : ndarray, shape (n_samples,)
-    sample_weight : ndarray of float, shape (n_samples,), or None
-    splits : Splits
-    scoring : Scoring
     """
 
     def __init__(self, estimator, X, y, sample_weight, splits, scoring):

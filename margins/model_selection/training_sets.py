@@ -14,10 +14,6 @@ class StudyData:
         Classifier of the first fit.
     X, y, X_test, sample_weight
         As for `margins.model_selection.lockstep.scores_in_lockstep`.
-
-    Attributes
-    ----------
-    X_test : ndarray or CSR matrix of float64, shape (n_test, n_features)
     """
 
     def __init__(self, estimator, X, y, X_test, sample_weight):

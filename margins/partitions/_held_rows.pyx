@@ -24,17 +24,7 @@ cdef class HeldRows(Rows):
         self.release()
 
     def hold(self, Rows rows not None, numbers, places=None):
-        """Hold rows of a matrix, and no others.
-
-        Parameters
-        ----------
-        rows : Rows
-            Rows of a stored matrix.
-        numbers : slice or ndarray of int32, shape (n,)
-            Numbers of the held rows, among all rows.
-        places : ndarray of int, shape (n,), optional
-            Positions of the held rows in `rows`. None: all rows, in order.
-        """
+        """Hold rows of a matrix, and no others."""
         self.release()
         places = slice(0, rows.n_rows) if places is None else places
         self._numbers = numbers

@@ -28,14 +28,8 @@ MAX_ATTEMPTS = 5
 class ChunkExecutor:
     """Executor that reads chunks in threads of this process.
 
-    Parameters
-    ----------
-    chunks : margins.data.chunks.Chunks
-    n_threads : int
-
     Attributes
     ----------
-    n_partitions : int
     indices : list of int
         The partitions that are not empty.
     """
@@ -89,16 +83,7 @@ class ChunkExecutor:
             self._chunks.release(index)
 
     def read(self, index, name, rows_only=False):
-        """Read a partition into the memory of this process, until its `release`: (X, y, weight or None).
-
-        Parameters
-        ----------
-        index : int
-        name : str
-            Name of the calling method, for errors.
-        rows_only : bool
-            True: only X is needed.
-        """
+        """Read a partition into the memory of this process: (X, y, weight or None)."""
         return read_chunk(self._chunks, index, name)
 
     def release(self, index):

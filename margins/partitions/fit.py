@@ -88,17 +88,7 @@ class FitSettings(NamedTuple):
 
 
 class PartitionedFit:
-    """Context of fits to samples in partitions, which are scanned once.
-
-    Parameters
-    ----------
-    executor : ChunkExecutor or DaskExecutor
-    settings : FitSettings
-
-    Attributes
-    ----------
-    scanned : Scanned
-    """
+    """Context of fits to samples in partitions, which are scanned once."""
 
     def __init__(self, executor, settings):
         self._executor, self._settings, self._key = executor, settings, uuid.uuid4().hex
@@ -162,13 +152,7 @@ class PartitionedFit:
             self._settings.specification._replace(C=float(C)).penalties(extreme_weights)
 
     def train(self, problems):
-        """Train binary problems, as many at a time as the memory limit of the partitions allows.
-
-        Returns
-        -------
-        list of NewtonRun
-            One for each problem, in order.
-        """
+        """Train binary problems, as many at a time as the memory limit of the partitions allows."""
         self.check_penalties([problem.C for problem in problems])
         setting, runs = self._setting(problems), []
         n_per_fit = len(self.problems([1.0]))
@@ -184,18 +168,7 @@ class PartitionedFit:
         return runs
 
     def confusions(self, models):
-        """Predict, with each model, the samples of the fold that it left out, in one pass.
-
-        Parameters
-        ----------
-        models : list of (int, ndarray, ndarray)
-            Fold, and weights and intercepts of all binary problems, of each model.
-
-        Returns
-        -------
-        list of ndarray of float64, shape (n_classes, n_classes)
-            Numbers of samples by class and predicted class.
-        """
+        """Predict, with each model, the samples of the fold that it left out, in one pass."""
         with self._storing_states(self._setting([])) as setting:
             requests = tuple(Confusion(*model) for model in models)
             return finished(self._executor.collect(setting, requests))
@@ -298,13 +271,7 @@ def run_together(executor, setting, runs):
 
 
 def merged(counts, name):
-    """Merge the counts of all partitions into Scanned.
-
-    Raises
-    ------
-    ValueError
-        If there are no samples or only one class, or if chunks do not match each other.
-    """
+    """Merge the counts of all partitions into Scanned."""
     if not counts:
         raise ValueError(f"X of {name} must hold samples. Got only empty chunks.")
     first = counts[0]

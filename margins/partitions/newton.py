@@ -42,22 +42,15 @@ class NewtonRun(HasEnding):
     ----------
     problem : int
         Number of the problem.
-    summary : margins.partitions.fit.Summary
-    specification : margins.training.specification.Specification
     is_stored : bool
         True: Hessians are stored. False: they are multiplied by vectors.
     start : margins.partitions.start.Start
         First weight vector.
     end_of_time : float
         Time limit of the steps, in seconds of `time.perf_counter`.
-    tuning : margins.tuning.PartitionTuning, optional
 
     Attributes
     ----------
-    certificate : Certificate
-    hypothesis : PrimalPoint
-    history : list of Epoch
-    phases : list of PhaseRecord
     n_epochs, n_accesses : int
         Passes over the samples after the scan, and samples read in all of them.
     ending : Ending or None

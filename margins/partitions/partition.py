@@ -98,9 +98,6 @@ class Partition:
 
     Parameters
     ----------
-    setting : Setting
-    index : int
-    stored : margins.partitions.store.Kept
     X, y, weight : array-like or None
         None: the partition is not read in this pass.
     """
@@ -185,8 +182,6 @@ class Side:
 
     Parameters
     ----------
-    partition : Partition
-    problem : int
     states : dict
         {(problem, version): PointState}, changed in place.
     """

@@ -34,8 +34,6 @@ class PartOrders:
 
     Parameters
     ----------
-    parts : list of margins.partitions.streamed.Part
-    seed : int
     shuffle : {"epochs", "once", "never"}
         When the orders are drawn again.
     """

@@ -58,15 +58,7 @@ class FoldsOfRows(NamedTuple):
     seed: int
 
     def of(self, codes, index):
-        """Return the folds of the samples of a partition, as an ndarray of int of shape (m,).
-
-        Parameters
-        ----------
-        codes : ndarray of int, shape (m,)
-            Classes of the samples.
-        index : int
-            Number of the partition.
-        """
+        """Return the folds of the samples of a partition, as an ndarray of int of shape (m,)."""
         rng, n_folds = np.random.default_rng([self.seed, index, self.n_folds]), self.n_folds
         folds = np.empty(len(codes), np.min_scalar_type(n_folds))
         for code in np.unique(codes):
@@ -100,17 +92,7 @@ def n_rows_of(X):
 
 
 def read_matrix(X, name, n_features=None):
-    """Return X of a partition, checked.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix
-    name : str
-        Name of X in errors.
-    n_features : int, optional
-        The number that all partitions have, for a partition that was read before: it is not checked
-        for NaN and infinity again.
-    """
+    """Return X of a partition, checked."""
     X = validate_matrix(X, name, is_finite=n_features is not None)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(

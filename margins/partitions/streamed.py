@@ -56,20 +56,10 @@ class StreamedMatrix:
 
     Parameters
     ----------
-    executor : margins.partitions.executors.ChunkExecutor or DaskExecutor
     name : str
         Name of the calling method, for errors.
-    parts : list of Part
     sqnorms : ndarray of float64, shape (m,)
         |x_k|^2.
-    n_features : int
-    storage : Storage
-
-    Attributes
-    ----------
-    parts, storage
-        The parameters.
-    shape : tuple of int
     """
 
     def __init__(self, executor, name, parts, sqnorms, n_features, storage):
@@ -169,13 +159,7 @@ class StreamedRows(HeldRows):
 
 
 class ActiveRows:
-    """Copies of the rows of an active set, up to a limit in bytes; later rows are left out.
-
-    Parameters
-    ----------
-    X : StreamedMatrix
-    max_bytes : int, optional
-    """
+    """Copies of the rows of an active set, up to a limit in bytes; later rows are left out."""
 
     def __init__(self, X, max_bytes=TUNING.partitions.active_bytes):
         storage, d = X.storage, X.shape[1]

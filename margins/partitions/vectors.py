@@ -16,8 +16,6 @@ class Scattered:
     ----------
     n : int
         Length of the vector.
-    columns : ndarray of int
-    values : ndarray of float64
 
     Examples
     --------
@@ -46,14 +44,7 @@ class Scattered:
 
 
 class Columns:
-    """The columns that a matrix stores, followed by the column of the intercept if there is one.
-
-    Parameters
-    ----------
-    columns : ndarray of int, ascending
-    n_features : int
-    has_intercept : bool
-    """
+    """The columns that a matrix stores, followed by the column of the intercept if there is one."""
 
     def __init__(self, columns, n_features, has_intercept):
         intercept = [n_features] if has_intercept else []

@@ -25,10 +25,6 @@ def check_state(classifier: Any) -> None:
     """Raise ValueError unless parameters are allowed and fitted attributes are consistent.
 
     Attributes that are missing or have other types may raise AttributeError, LookupError or TypeError.
-
-    Parameters
-    ----------
-    classifier : BaseMarginClassifier
     """
     classifier.check_parameters()
     fitted = [

@@ -19,17 +19,13 @@ class Places:
 
     Parameters
     ----------
-    name : str
     values : sequence
         May have repetitions.
 
     Attributes
     ----------
-    name : str
     values : list
         Distinct values: numbers in ascending order, other values in the original order.
-    places : ndarray of float64, shape (n_values,)
-    inactive : list of bool
 
     Examples
     --------

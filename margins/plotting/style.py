@@ -28,13 +28,7 @@ MANY = 20  # with more curves, all have the same colour and share one name
 
 
 def pyplot(caller: str) -> Any:
-    """Import matplotlib.pyplot, when a figure is drawn, and return it.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """Import matplotlib.pyplot, when a figure is drawn, and return it."""
     return require(f"plot of {caller}", "matplotlib.pyplot")
 
 

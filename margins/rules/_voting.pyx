@@ -22,26 +22,7 @@ cdef inline double _sign(double s) noexcept nogil:
 
 def count_votes(const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels,
                 const double[::1] votes, double theta, double sq_intercept_scaling) -> NDArray[np.float64]:
-    """Return the votes of all hypotheses on some points.
-
-    Parameters
-    ----------
-    products : ndarray of float64, shape (n_support, n_points)
-        Product of every distinct misclassified sample with every point.
-    mistakes : ndarray of int32, shape (n_mistakes,)
-        Rows of `products`.
-    labels : ndarray of float64, shape (n_support,)
-        -1 or +1, times the weight of the sample in updates.
-    votes : ndarray of float64, shape (n_mistakes + 1,)
-    theta : float
-        Threshold of the first hypothesis.
-    sq_intercept_scaling : float
-        Each mistake lowers the threshold by this, times the label.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_points,)
-    """
+    """Return the votes of all hypotheses on some points."""
     cdef Py_ssize_t i, j, row, n = products.shape[1]
     cdef double step, label, vote = votes[0]
     result = np.full(n, vote * _sign(-theta))
@@ -66,18 +47,6 @@ def tail_errors(
     double theta, double sq_intercept_scaling, const signed char[::1] truth,
 ) -> NDArray[np.int64]:
     """Return the errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
-
-    Parameters
-    ----------
-    products, mistakes, labels, votes, theta, sq_intercept_scaling
-        As in `count_votes`.
-    truth : ndarray of int8, shape (n_points,)
-        Labels of the points, -1 or +1. A tie of votes counts as negative.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_mistakes + 1,)
-        Numbers of misclassified points.
     """
     cdef Py_ssize_t i, j, k = mistakes.shape[0]
     cdef double total

@@ -47,25 +47,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(function: Any, kind: str) -> Needs:
-    """Return the arguments that a function needs, from the names of its parameters.
-
-    Parameters
-    ----------
-    function : callable
-        Parameters with a default may have any name, and keep the default unless the name is in `NAMES`.
-    kind : "condition", "update" or "shrink"
-
-    Returns
-    -------
-    Needs
-
-    Raises
-    ------
-    TypeError
-        If it is not callable, or its parameters cannot be read.
-    ValueError
-        If a parameter has a name that this kind does not have; the message lists those it has.
-    """
+    """Return the arguments that a function needs, from the names of its parameters."""
     if kind not in NAMES:
         raise ValueError(f"kind of Python must be one of {', '.join(map(repr, NAMES))}. Got {kind!r}.")
     if not callable(function) or isinstance(function, type):
@@ -110,26 +92,7 @@ def name_of(function: Any) -> str:
 
 
 def compiled(function: Any, kind: str, needs: Needs) -> Any:
-    """Compile a function with numba, to a C function of an array of doubles in the order of `NAMES`.
-
-    Parameters
-    ----------
-    function : function
-        Limited to the part of Python that numba compiles without the interpreter.
-    kind : "condition", "update" or "shrink"
-    needs : Needs
-
-    Returns
-    -------
-    numba.core.ccallback.CFunc
-
-    Raises
-    ------
-    ImportError
-        If numba is not installed.
-    ValueError
-        If numba cannot compile the function.
-    """
+    """Compile a function with numba, to a C function of an array of doubles in the order of `NAMES`."""
     numba = require("compile='numba' of rules.Python", "numba")
     by_kind = _compiled.setdefault(function, {})
     if kind not in by_kind:

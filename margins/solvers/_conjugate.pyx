@@ -127,11 +127,6 @@ cdef class ConjugateSteps:
 
         These are the samples whose dual variable is between its bounds or changed in the last pass, or all samples if
         these are nearly all.
-
-        Returns
-        -------
-        ndarray of int32
-            Indices, ascending.
         """
         cdef Py_ssize_t i, k, n = 0, m = self.dual_before.shape[0]
         cdef double alpha

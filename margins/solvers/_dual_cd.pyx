@@ -49,29 +49,7 @@ cdef class ShrinkingPasses(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    order, Rules full_pass_rules=None, averaging=None):
-        """Process every sample of `order`, then, repeatedly, the samples that remain.
-
-        Parameters
-        ----------
-        full_pass_rules, averaging : None
-            For `ActiveSets`; unused here.
-
-        Returns
-        -------
-        int
-            Number of samples of the full pass that changed the weight vector; 0: converged. `n_rejected` is the
-            number of misclassified samples without an update, `n_unmoved` the number of rejected samples below the
-            upper bounds of their dual variables.
-
-        Raises
-        ------
-        ValueError
-            If the weight vector does not keep dual variables.
-        margins.rules.RuleError
-            If a rule returns a number that is not finite. The weight vector is then invalid.
-        KeyboardInterrupt
-            Ctrl-C is honoured every few milliseconds.
-        """
+        """Process every sample of `order`, then, repeatedly, the samples that remain."""
         cdef Tally tally
         cdef Py_ssize_t _, n_changed
         if not a.keeps_dual:

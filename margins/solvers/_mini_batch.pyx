@@ -36,27 +36,7 @@ cdef class MiniBatches(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, in as many batches as they fill.
-
-        Parameters
-        ----------
-        full_pass_rules, averaging : None
-            For `ActiveSets`; unused here.
-
-        Returns
-        -------
-        int
-            Number of samples that were added. `n_rejected` is 0.
-
-        Raises
-        ------
-        TypeError
-            If the update is not a `SubgradientStep`, or there is an averaging.
-        margins.rules.RuleError
-            If a rule returns a number that is not finite. The weight vector is then invalid.
-        KeyboardInterrupt
-            Ctrl-C is honoured every few milliseconds.
-        """
+        """Process the samples of `order`, in as many batches as they fill."""
         cdef Tally tally
         if not isinstance(rules.update, SubgradientStep) or averaging is not None:
             raise TypeError(

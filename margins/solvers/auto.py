@@ -37,20 +37,12 @@ CLASSES = {
 
 
 class Candidate(NamedTuple):
-    """A solver with its predicted cost, or the reason why it is not applicable.
-
-    Attributes
-    ----------
-    solver : str
-    passes : float or None
-        Predicted cost, in passes over the stored elements of X; None if the solver is not applicable.
-    why_not : str or None
-        Why the solver is not applicable.
-    """
+    """A solver with its predicted cost, or the reason why it is not applicable."""
 
     solver: str
+    # Predicted cost, in passes over the stored elements of X; None if the solver is not applicable.
     passes: float | None
-    why_not: str | None
+    why_not: str | None  # Why the solver is not applicable
 
 
 def candidates(problem, eps, tuning=TUNING):
@@ -78,14 +70,7 @@ def leaves_free(solver, problem):
 
 
 def reads_gram(X, solver):
-    """Return True if the solvers of `MarginClassifier` read the Gram matrix of X instead of X.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (m, d)
-    solver : str
-        As in `plan`.
-    """
+    """Return True if the solvers of `MarginClassifier` read the Gram matrix of X instead of X."""
     return solver != "newton" and gram_pays(X)
 
 
@@ -95,43 +80,21 @@ def rounds_gram(eps):
 
 
 def starts_from_moments(problem, solver):
-    """Return True if Newton steps of a smooth loss may start from the sum of all y_k y_k^T.
-
-    Parameters
-    ----------
-    problem : margins.solvers.base.Problem
-    solver : str
-        As in `plan`.
-    """
+    """Return True if Newton steps of a smooth loss may start from the sum of all y_k y_k^T."""
     costs = Costs(problem)
     is_newton = solver in ("auto", "newton")
     return is_newton and costs.has_small_hessian and not costs.has_few_samples
 
 
 class PartitionPlan(NamedTuple):
-    """The form of Newton steps on samples in partitions.
+    """The form of Newton steps on samples in partitions."""
 
-    Attributes
-    ----------
-    is_stored : bool
-        True: Hessians are stored; False: only their products with vectors are computed.
-    in_blocks : bool
-        True: samples are added to a stored Hessian in dense blocks.
-    """
-
-    is_stored: bool
-    in_blocks: bool
+    is_stored: bool  # True: Hessians are stored; False: only their products with vectors are computed
+    in_blocks: bool  # True: samples are added to a stored Hessian in dense blocks
 
 
 def plan_of_partitions(n_weights, n_samples, n_stored):
-    """Choose a PartitionPlan for Newton steps on samples in partitions.
-
-    Parameters
-    ----------
-    n_weights, n_samples : int
-    n_stored : int
-        Number of elements that X stores.
-    """
+    """Choose a PartitionPlan for Newton steps on samples in partitions."""
     return PartitionPlan(
         is_small_hessian(n_weights, n_samples, lambda n: n_stored >= n),
         n_stored >= nonzeros_for_blocks(n_weights, n_samples),
@@ -139,29 +102,7 @@ def plan_of_partitions(n_weights, n_samples, n_stored):
 
 
 def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tuning=TUNING):
-    """Choose the solvers of a problem.
-
-    Parameters
-    ----------
-    problem : margins.solvers.base.Problem
-    specification : margins.training.specification.Specification
-        Only `eps`, `C` and `max_iter` are read.
-    solver : {"auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"}
-    is_warm : bool
-        True: the run starts from dual variables that are expected to be near the solution.
-    start : margins.solvers.newton.newton.NewtonStart, optional
-        Starting point of Newton steps, if the plan starts with them.
-    tuning : margins.tuning.Tuning, optional
-
-    Returns
-    -------
-    margins.solvers.plans.Plan
-
-    Raises
-    ------
-    ValueError
-        If the solver is not applicable; the message gives the reason.
-    """
+    """Choose the solvers of a problem."""
     planner = _Planner(problem, specification, is_warm, start, tuning)
     if solver == "auto":
         strategy, reason = planner.choice()

@@ -13,22 +13,12 @@ ROUNDING = 1e-13
 
 
 class DualSide(NamedTuple):
-    """Dual variables that balance, in the form in which losses read a `WeightVector`.
+    """Dual variables that balance, in the form in which losses read a `WeightVector`."""
 
-    Attributes
-    ----------
-    dual : ndarray of float64, shape (m,)
-    dual_sum : float
-    sqnorm : float
-        |a|^2 over features and slack terms.
-    of_features : float
-        |a|^2 over features alone.
-    """
-
-    dual: np.ndarray
+    dual: np.ndarray  # shape (m,)
     dual_sum: float
-    sqnorm: float
-    of_features: float
+    sqnorm: float  # |a|^2 over features and slack terms
+    of_features: float  # |a|^2 over features alone
 
     def ordinary_sqnorm(self, data):
         """See `WeightVector.ordinary_sqnorm`."""
@@ -40,12 +30,6 @@ def dual_side_of(weights, data):
 
     If the weight vector is the best one for some intercept, multiplying a class by 1 + e changes the
     dual value by a multiple of e^2.
-
-    Parameters
-    ----------
-    weights : WeightVector
-    data : BinaryData
-        The samples, with a free intercept, which is the weight of a constant feature.
     """
     dual = weights.dual
     if not is_balanced(weights, data):
@@ -69,10 +53,6 @@ def with_equal_classes(dual, upper, signs):
 
     The dual variables of the larger class are scaled; only those between their bounds if that suffices,
     because the others are already where they should be.
-
-    Parameters
-    ----------
-    dual, upper, signs : ndarrays, shape (m,)
     """
     is_positive = signs > 0
     positive, negative = float(dual[is_positive].sum()), float(dual[~is_positive].sum())
@@ -102,22 +82,7 @@ def balance(alpha, upper, signs):
 
 
 def lower_label_sum(alpha, upper, signs, excess):
-    """Lower sum_k alpha_k l_k by `excess`, by changing the variables farthest from their bounds.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (n,)
-        Changed in place, within [0, upper].
-    upper, signs : ndarrays, shape (n,)
-    excess : float
-        Small relative to the sum of alpha.
-
-    Returns
-    -------
-    changed : ndarray of int32
-    changes : ndarray of float64
-        Changes of alpha.
-    """
+    """Lower sum_k alpha_k l_k by `excess`, by changing the variables farthest from their bounds."""
     changed, changes = [], []
     if excess != 0:
         above = upper - alpha

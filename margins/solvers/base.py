@@ -17,35 +17,20 @@ from margins.losses import Loss
 
 
 class Original(NamedTuple):
-    """The samples as they were passed, if solvers measure the features from a centre.
-
-    Attributes
-    ----------
-    data : margins._update.BinaryData
-    centre : ndarray of float64, shape (n_features,)
-    """
+    """The samples as they were passed, if solvers measure the features from a centre."""
 
     data: BinaryData
-    centre: Any
+    centre: Any  # array, shape (n_features,)
 
 
 class Problem(NamedTuple):
-    """The samples of one binary problem, and a loss.
-
-    Attributes
-    ----------
-    data : margins._update.BinaryData
-    loss : margins.losses.Loss
-    gram : margins.kernels.gram.WholeGram or None
-        Inner products of linear data, for a pair of classes.
-    original : Original or None
-        None: `data` holds the samples as they were passed.
-    """
+    """The samples of one binary problem, and a loss."""
 
     data: BinaryData
     loss: Loss
+    # margins.kernels.gram.WholeGram or None: inner products of linear data, for a pair of classes.
     gram: Any = None
-    original: Original | None = None
+    original: Original | None = None  # None: `data` holds the samples as they were passed
 
     @property
     def n_samples(self):
@@ -72,40 +57,24 @@ class Problem(NamedTuple):
 
 
 class EpochReport(NamedTuple):
-    """The report of a solver on one epoch.
+    """The report of a solver on one epoch."""
 
-    Attributes
-    ----------
-    n_changed : int
-        Number of samples whose dual variable changed; 0: the solver has converged.
-    n_accesses : int
-        Number of samples accessed.
-    n_rejected : int
-        Number of misclassified samples without an update.
-    check_gap : bool
-        False: the estimated gap is above the tolerance, so a certificate would not prove the accuracy.
-    is_exhausted : bool
-        True: the solver ends the phase, possibly before the accuracy is proven.
-    primal : margins.solvers.certification.PrimalPoint or None
-        Weight vector of the model, if it differs from the run's.
-    dual_is_feasible : bool
-        True: the run's dual variables are feasible as they are, at scale 1.
-    n_unmoved : int
-        Number of rejected samples below the upper bounds of their dual variables. If there are any, an
-        epoch that changes nothing does not mean convergence.
-    is_cut : bool
-        True: the time limit ended the epoch before the solver could.
-    """
-
-    n_changed: int
-    n_accesses: int
-    n_rejected: int = 0
+    n_changed: int  # Number of samples whose dual variable changed; 0: the solver has converged
+    n_accesses: int  # Number of samples accessed
+    n_rejected: int = 0  # Number of misclassified samples without an update
+    # False: the estimated gap is above the tolerance, so a certificate would not prove the accuracy.
     check_gap: bool = True
+    # True: the solver ends the phase, possibly before the accuracy is proven.
     is_exhausted: bool = False
+    # margins.solvers.certification.PrimalPoint or None: weight vector of the model, if it differs from
+    # the run's.
     primal: Any = None
+    # True: the run's dual variables are feasible as they are, at scale 1.
     dual_is_feasible: bool = False
+    # Number of rejected samples below the upper bounds of their dual variables. If there are any, an
+    # epoch that changes nothing does not mean convergence.
     n_unmoved: int = 0
-    is_cut: bool = False
+    is_cut: bool = False  # True: the time limit ended the epoch before the solver could
 
     def followed_by(self, other):
         """Return the report on two parts of an epoch, this part and the next."""
@@ -164,7 +133,6 @@ class RulesSolver(Solver):
 
     Parameters
     ----------
-    rules : margins.rules.Rules
     levels : sequence of margins.solvers.schedules.Level
         The nested active sets; empty: plain epochs.
     full_pass_rules : margins.rules.Rules, optional
@@ -173,8 +141,6 @@ class RulesSolver(Solver):
         Number of samples per epoch, spread over the data. None: all samples.
     name : str
         Name in the records of phases and epochs.
-
-    **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
     """
 
     def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None, name="rules"):
@@ -219,7 +185,6 @@ class EpochSolver(Solver):
         ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns the number of samples
         that made an update in the pass over all samples, and sets `n_rejected`, `n_unmoved` and
         `n_accesses`.
-    name : str
     """
 
     def __init__(self, rules, loop, name):
@@ -361,25 +326,13 @@ class HasEnding:
 
 @dataclass
 class PhaseRecord:
-    """The record of a phase that ran.
-
-    Attributes
-    ----------
-    solver : str
-    epochs : int
-    updates : int
-        Number of updates, counting multiplicities.
-    accesses : int
-        Number of samples accessed.
-    seconds : float
-        Wall time, which comparisons of records ignore.
-    """
+    """The record of a phase that ran."""
 
     solver: str
     epochs: int
-    updates: int
-    accesses: int
-    seconds: float = field(compare=False)
+    updates: int  # Number of updates, counting multiplicities
+    accesses: int  # Number of samples accessed
+    seconds: float = field(compare=False)  # Wall time, which comparisons of records ignore
 
 
 def solver_path(records):

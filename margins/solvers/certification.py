@@ -29,7 +29,6 @@ class PrimalPoint:
 
     Parameters
     ----------
-    w : ndarray of float64, shape (n_features,) or, with an intercept, one more
     margins : ndarray of float64, shape (m,)
         w.y_k.
     rho : float
@@ -71,30 +70,7 @@ class PrimalPoint:
 
 
 def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=None):
-    """Return bounds on the optimum from a model and dual variables, by one pass over all samples.
-
-    Parameters
-    ----------
-    hypothesis : WeightVector or PrimalPoint
-        Weight vector of the model.
-    weights : WeightVector
-        Weight vector with the dual variables.
-    data : BinaryData
-    loss : margins.losses.Loss
-    theta : float
-        Threshold of the score.
-    scale : float, optional
-        Factor from the hypothesis to the model; None: the factor with the smallest objective.
-    products : ndarray of float64, shape (m,), optional
-        w.y_k, if known; overwritten.
-
-    Returns
-    -------
-    bounds : margins.losses.base.Bounds
-        `primal` is the objective of the model, `primal_scale` the factor with the smallest objective.
-    products : ndarray of float64, shape (m,)
-        w.y_k - theta l_k of the model.
-    """
+    """Return bounds on the optimum from a model and dual variables, by one pass over all samples."""
     if products is None:
         products = hypothesis.products(data)
     sqnorm = hypothesis.ordinary_sqnorm(data)
@@ -168,35 +144,7 @@ class ReturnedPoint(NamedTuple):
 def returned_point(
     loss, data, hypothesis, *, scale, theta, products, primal, n_accesses, sums_are_fresh
 ):
-    """Return the objective of the coefficients as returned, if rounding may have changed it.
-
-    Parameters
-    ----------
-    loss : margins.losses.Loss
-    data : BinaryData
-    hypothesis : object
-        Has `weights` and `label_sum`; over the rows of a kernel, `dual`.
-    scale : float
-        Factor from the hypothesis to the coefficients.
-    theta : float
-        Threshold of the hypothesis.
-    products : ndarray of float64, shape (m,)
-        Products of the hypothesis, minus the threshold: w.y_k - theta l_k.
-    primal : float
-        Primal value in ordinary precision.
-    n_accesses : int
-        Accesses since the weight vector was last summed: each may have rounded its products with a
-        kernel.
-    sums_are_fresh : bool
-        True: the products were just computed from the dual variables, so their roundings are
-        independent.
-
-    Returns
-    -------
-    ReturnedPoint or None
-        None: rounding is negligible, or nothing is stated. Otherwise the better of `scale` and a
-        multiple that exceeds it by the rounding of the products, so that slacks which should vanish do.
-    """
+    """Return the objective of the coefficients as returned, if rounding may have changed it."""
     if _is_negligible(loss, data, primal):
         return None
     model = _Model(data, hypothesis, theta)
@@ -218,20 +166,6 @@ def proven_bounds(bounds, data, weights, n_accesses):
 
     Over the rows of a kernel, |a|^2 is a sum over the products of all pairs of dual variables. If large
     variables of opposite labels cancel, as for duplicates, its rounding may exceed it.
-
-    Parameters
-    ----------
-    bounds : margins.losses.base.Bounds
-    data : BinaryData
-    weights : WeightVector
-        Weight vector with the dual variables.
-    n_accesses : int
-        Accesses since the weight vector was last summed.
-
-    Returns
-    -------
-    margins.losses.base.Bounds
-        The given bounds, or bounds with a smaller dual value.
     """
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
@@ -257,24 +191,7 @@ def rounding_of_sqnorm(data, weights, n_accesses=0):
 
 
 def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, primals, n_accesses):
-    """Return the bounds of coefficients whose length does not minimise the objective.
-
-    Parameters
-    ----------
-    loss, data, hypothesis, theta, products, n_accesses
-        As in `returned_point`.
-    weights : WeightVector
-        Weight vector with the dual variables.
-    scale : float
-        Factor from the hypothesis to the coefficients.
-    primals : list of (float, float)
-        Multiples of the hypothesis, and their primal values in ordinary precision.
-
-    Returns
-    -------
-    margins.losses.base.Bounds or None
-        None: rounding is negligible.
-    """
+    """Return the bounds of coefficients whose length does not minimise the objective."""
     model = _Model(data, hypothesis, theta)
     if not any(
         model.relative_error(loss, multiple, products, primal, n_accesses) > 0

@@ -33,7 +33,6 @@ class ConjugateSolver(Solver):
         Unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
     max_passes : float
         The solver ends if it is expected to need more passes over all samples than this.
-    tuning : margins.tuning.ConjugateTuning, optional
     gap : float
         The gap of another solver. This one ends if too many certificates in a row have no smaller gap
         than the smallest so far, this one included.

@@ -17,15 +17,8 @@ BYTES_PER_NONZERO = 12
 class Costs:
     """The sizes of a problem that the planner compares, and predicted costs, each computed once.
 
-    Parameters
-    ----------
-    problem : margins.solvers.base.Problem
-    tuning : margins.tuning.Tuning, optional
-
     Attributes
     ----------
-    problem, tuning
-        The parameters.
     has_small_hessian : bool
         True if a Hessian has no more elements than X stores, because features are few.
     """
@@ -198,13 +191,7 @@ class Costs:
         return tuning.steps * (cost.factorisation * self._m**3 + tuning.overhead)
 
     def predicted_passes(self, solver, eps):
-        """Return the number of passes that a solver is expected to need.
-
-        Parameters
-        ----------
-        solver : {"newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"}
-        eps : float
-        """
+        """Return the number of passes that a solver is expected to need."""
         if solver == "newton":
             return float(self.newton_passes + (1 if self.needs_passes else 0))
         if solver == "interior-point":
@@ -216,14 +203,7 @@ class Costs:
 
 
 def is_small_hessian(n_weights, n_samples, has_nonzeros):
-    """Return True if a Hessian has no more elements than X stores, because features are few.
-
-    Parameters
-    ----------
-    n_weights, n_samples : int
-    has_nonzeros : callable
-        ``has_nonzeros(n)`` is True if X stores at least n elements.
-    """
+    """Return True if a Hessian has no more elements than X stores, because features are few."""
     return n_weights <= n_samples and has_nonzeros(n_weights**2)
 
 
@@ -236,13 +216,7 @@ def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
 
 
 def rows_per_chunk(rows, tuning=TUNING.permutation):
-    """Return the number of rows per chunk if rows are permuted in blocks; 1: not in blocks.
-
-    Parameters
-    ----------
-    rows : margins._sparse.Rows
-    tuning : margins.tuning.PermutationTuning, optional
-    """
+    """Return the number of rows per chunk if rows are permuted in blocks; 1: not in blocks."""
     if rows.is_kernel or BYTES_PER_NONZERO * rows.n_stored < tuning.min_bytes:
         return 1
     bytes_per_row = BYTES_PER_NONZERO * rows.mean_nonzeros(tuning.sampled_rows)
@@ -252,13 +226,7 @@ def rows_per_chunk(rows, tuning=TUNING.permutation):
 
 
 def gram_pays(X, tuning=TUNING):
-    """Return True if the Gram matrix replaces X, because samples are few and X is dense enough.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (m, d)
-    tuning : margins.tuning.Tuning, optional
-    """
+    """Return True if the Gram matrix replaces X, because samples are few and X is dense enough."""
     m, d = X.shape
     n_stored = X.nnz if sparse.issparse(X) else m * d
     gram = tuning.gram

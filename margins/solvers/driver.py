@@ -200,14 +200,7 @@ class Run(RunState):
         return True
 
     def _stop_after(self, report, is_stopped):
-        """Return the reason to stop after this epoch; None to go on.
-
-        Parameters
-        ----------
-        report : EpochReport
-        is_stopped : bool
-            True: an observer stops the run.
-        """
+        """Return the reason to stop after this epoch; None to go on."""
         if not report.is_cut and self._is_done():
             return self._converged_ending
         if is_stopped:

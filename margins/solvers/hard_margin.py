@@ -39,7 +39,6 @@ class HardMarginSolver(Solver):
     ----------
     plan : callable
         ``plan(problem, specification, is_warm, start)`` returns the plan of a problem with a finite C.
-    tuning : margins.tuning.HardMarginTuning, optional
     """
 
     name = "continuation"
@@ -135,14 +134,7 @@ class HardMarginSolver(Solver):
 
 
 def inseparability(run, tuning=TUNING.hard_margin):
-    """Return why no hyperplane separates the classes of a hard-margin run; None if one may.
-
-    Parameters
-    ----------
-    run : Run
-        A run with a certificate.
-    tuning : margins.tuning.HardMarginTuning, optional
-    """
+    """Return why no hyperplane separates the classes of a hard-margin run; None if one may."""
     bound, radius = geometric_bound(run), radius_of(run.data)
     is_over = run.certificate.margin <= 0 and run.solver.is_last
     if not bound <= (tuning.separable_at_end if is_over else tuning.separable) * radius:

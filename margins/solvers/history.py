@@ -6,41 +6,22 @@ from margins.certificate import Certificate
 
 
 class Epoch(NamedTuple):
-    """One full epoch of a run.
+    """One full epoch of a run."""
 
-    Attributes
-    ----------
-    epoch : int
-        Number of the epoch, from 1.
-    updates : int
-        Updates since the start of the run, counting multiplicities.
-    mistakes : int
-        Misclassified samples of the full pass, by the rules' condition, including samples whose dual
-        variable was at its upper bound. If a solver changes many dual variables at once, the number that
-        it changed.
-    certificate : Certificate or None
-        Certificate at the end of the epoch. It is not computed (None) if the estimated gap is above the
-        tolerance or, if the fit must end with an epoch that changes nothing, before such an epoch.
-    solver : str
-        Name of the solver.
-    """
-
-    epoch: int
-    updates: int
+    epoch: int  # Number of the epoch, from 1
+    updates: int  # Updates since the start of the run, counting multiplicities
+    # Misclassified samples of the full pass, by the rules' condition, including samples whose dual
+    # variable was at its upper bound. If a solver changes many dual variables at once, the number that
+    # it changed.
     mistakes: int
+    # Certificate at the end of the epoch. It is not computed (None) if the estimated gap is above the
+    # tolerance or, if the fit must end with an epoch that changes nothing, before such an epoch.
     certificate: Certificate | None
-    solver: str = "rules"
+    solver: str = "rules"  # Name of the solver
 
 
 def progress(epoch, moves_together):
-    """Return the progress line of a full epoch.
-
-    Parameters
-    ----------
-    epoch : Epoch
-    moves_together : bool
-        True: the solver changes many dual variables at once.
-    """
+    """Return the progress line of a full epoch."""
     samples = "moved together" if moves_together else "misclassified"
     line = f"epoch {epoch.epoch} ({epoch.solver}): {epoch.mistakes} samples {samples}"
     line += f", {epoch.updates} updates"
@@ -51,15 +32,7 @@ def progress(epoch, moves_together):
 
 
 def standstill(n_unmoved, rules):
-    """Return why an epoch that changed nothing does not mean convergence.
-
-    Parameters
-    ----------
-    n_unmoved : int
-        Misclassified samples with a dual variable below its upper bound that no update changed.
-    rules : margins.rules.Rules
-        Rules of the pass over all samples.
-    """
+    """Return why an epoch that changed nothing does not mean convergence."""
     samples, are = ("samples", "are") if n_unmoved > 1 else ("sample", "is")
     return (
         f"{n_unmoved} {samples} below the upper bound of the dual variable {are} misclassified by "

@@ -52,16 +52,7 @@ NEAR = 1e-12
 
 
 def accurate_gap(run, bounds, scale):
-    """Return an accurate upper bound of P - D; 0 if no model is better than a constant classifier.
-
-    Parameters
-    ----------
-    run : margins.solvers.state.RunState
-    bounds : margins.losses.base.Bounds
-        The bounds of its hypothesis, whose products it knows.
-    scale : float
-        Factor from the hypothesis to the model.
-    """
+    """Return an accurate upper bound of P - D; 0 if no model is better than a constant classifier."""
     data, loss, weights, hypothesis = run.data, run.loss, run.weights, run.hypothesis
     dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
     lengths = np.sqrt(data.ordinary_sqnorms)
@@ -102,11 +93,6 @@ def refit_intercept(run):
     """Choose the intercept of a run again, together with the multiple of its weights.
 
     The multiple 0 is the constant classifier, so no model is then worse, except for rounding.
-
-    Parameters
-    ----------
-    run : margins.solvers.state.RunState
-        A certified run with an intercept.
     """
     data, loss, hypothesis, scaling = run.data, run.loss, run.hypothesis, run.data.sq_intercept_scaling
     signs, sqnorm = data.signs, features_sqnorm(hypothesis, data)
@@ -160,17 +146,7 @@ def _minimum(function, low, high):
 
 
 def is_nothing(constant, dual, length, limit, error=0.0):
-    """Return whether no model is better than the best constant classifier, as far as can be computed.
-
-    Parameters
-    ----------
-    constant, dual : float
-        The objective of the best constant classifier, and a lower bound.
-    length, limit : float
-        |sum_k alpha_k y_k| over the features, and its size if the samples cancel.
-    error : float
-        Rounding of the dual value beyond `SAME_OBJECTIVE`.
-    """
+    """Return whether no model is better than the best constant classifier, as far as can be computed."""
     return constant - dual <= SAME_OBJECTIVE * constant + error and length <= limit
 
 

@@ -15,29 +15,13 @@ ROUNDING_OF_SINGLE = 1e-6
 
 
 def known_indefinite(data):
-    """Return the evidence in the kernel matrix so far; None: no evidence.
-
-    Parameters
-    ----------
-    data : BinaryData
-        Samples of a kernel.
-    """
+    """Return the evidence in the kernel matrix so far; None: no evidence."""
     blocks = data.rows.blocks
     return None if blocks is None else blocks.indefinite
 
 
 def why_indefinite(data, weights, closely=False):
-    """Return the evidence that a problem's kernel is not positive semidefinite; None: no evidence.
-
-    Parameters
-    ----------
-    data : BinaryData
-        Samples of a kernel.
-    weights : WeightVector
-        Weight vector with the dual variables, whose |a|^2 may be negative.
-    closely : bool
-        True: also examine the matrix of the support vectors with the largest dual variables.
-    """
+    """Return the evidence that a problem's kernel is not positive semidefinite; None: no evidence."""
     blocks = data.rows.blocks
     if blocks is None or blocks.kernel.is_semidefinite or blocks.indefinite is not None:
         return known_indefinite(data)
@@ -61,13 +45,6 @@ def with_model(bounds, loss, products):
 
     If |a|^2 is not positive, no multiple of the dual variables is best. The multiple with the smallest
     loss among 1, 1/2, 1/4, ... is then used.
-
-    Parameters
-    ----------
-    bounds : margins.losses.base.Bounds
-    loss : margins.losses.Loss
-    products : ndarray of float64, shape (m,)
-        w.y_k - theta l_k.
     """
     bounds = bounds._replace(dual=0.0)
     if bounds.primal_scale > 0:

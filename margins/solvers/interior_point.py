@@ -58,12 +58,7 @@ class DualPoint(NamedTuple):
 
 
 class InteriorPointSolver(Solver):
-    """A solver whose full epochs are Newton steps, from the middle of the feasible region.
-
-    Parameters
-    ----------
-    tuning : margins.tuning.InteriorPointTuning, optional
-    """
+    """A solver whose full epochs are Newton steps, from the middle of the feasible region."""
 
     name = "interior-point"
     moves_together = sums_are_fresh = True

@@ -24,22 +24,13 @@ from margins.solvers.unlearning import (
 
 
 class PlannedPhase(NamedTuple):
-    """A phase of a plan.
-
-    Attributes
-    ----------
-    solver : str
-    purpose : str
-    phases : callable
-        ``phases(run)`` yields margins.solvers.base.Phase.
-    condition : str or None
-        Condition under which the phase runs, if it is known only then; None: unless earlier phases ended
-        the fit.
-    """
+    """A phase of a plan."""
 
     solver: str
     purpose: str
-    phases: Callable
+    phases: Callable  # ``phases(run)`` yields margins.solvers.base.Phase
+    # Condition under which the phase runs, if it is known only then; None: unless earlier phases ended
+    # the fit.
     condition: str | None = None
 
     def __str__(self):
@@ -54,7 +45,6 @@ class Plan:
     phases : callable
         ``phases()`` yields PlannedPhase; each is made only if the previous phases have not ended the
         fit.
-    reason : str
     """
 
     def __init__(self, phases, reason):
@@ -76,27 +66,14 @@ class Plan:
 
 
 class Precondition(NamedTuple):
-    """A condition of a phase that is known only when the phase could start.
-
-    Attributes
-    ----------
-    text : str
-    holds : callable
-        ``holds(run)`` is True if the phase runs.
-    """
+    """A condition of a phase that is known only when the phase could start."""
 
     text: str
-    holds: Callable
+    holds: Callable  # ``holds(run)`` is True if the phase runs
 
 
 class PhaseBuilder:
-    """The maker of the phases of plans.
-
-    Parameters
-    ----------
-    specification : margins.training.specification.Specification
-    tuning : margins.tuning.Tuning
-    """
+    """The maker of the phases of plans."""
 
     def __init__(self, specification, tuning):
         self._specification, self._tuning = specification, tuning
@@ -172,14 +149,7 @@ class PhaseBuilder:
         return PlannedPhase("unlearning", purpose, phases, condition.text)
 
     def conjugate_before_newton(self, max_passes, condition=None):
-        """Plan conjugate passes instead of Newton steps, as long as they seem to cost less.
-
-        Parameters
-        ----------
-        max_passes : float
-            Passes that Newton steps are expected to cost.
-        condition : Precondition, optional
-        """
+        """Plan conjugate passes instead of Newton steps, as long as they seem to cost less."""
 
         def phases(run):
             b, delta_b = self.threshold(run)
@@ -191,13 +161,7 @@ class PhaseBuilder:
         return PlannedPhase("conjugate", purpose, phases, condition and condition.text)
 
     def conjugate(self, from_solution=False):
-        """Plan conjugate passes until the proof.
-
-        Parameters
-        ----------
-        from_solution : bool
-            True: the margin is at 1, or will be after the best scaling, and must be at b.
-        """
+        """Plan conjugate passes until the proof."""
 
         def phases(run):
             yield from self._conjugate_phases(run, from_solution)

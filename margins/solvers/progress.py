@@ -6,16 +6,7 @@ import numpy as np
 
 
 class Progress:
-    """The mean losses after the epochs of a run.
-
-    Parameters
-    ----------
-    patience : margins.training.specification.Patience
-
-    Attributes
-    ----------
-    losses : list of float
-    """
+    """The mean losses after the epochs of a run."""
 
     def __init__(self, patience):
         self._patience, self.losses, self._least_loss, self._n_without = patience, [], math.inf, 0

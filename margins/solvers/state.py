@@ -41,9 +41,6 @@ class RunState(HasEnding):
 
     Parameters
     ----------
-    problem : margins.solvers.base.Problem
-    seed : int
-    specification : margins.training.specification.Specification
     watch : object or None
         Observes every full epoch and may end the run; see `margins.estimators.callbacks.Watch`.
     features : margins._sparse.Rows or None
@@ -51,19 +48,14 @@ class RunState(HasEnding):
 
     Attributes
     ----------
-    seed, specification, features
-        The parameters.
     data : BinaryData
         The samples of the problem.
-    loss : margins.losses.Loss
     theta : float
         Threshold of the score; at first from the specification.
     orders : margins.data.permutations.Orders
         Orders in which the samples are accessed.
-    weights : WeightVector
     averaging : Averaging or None
         Averages the iterates; None: the last iterate is the model.
-    history : list of Epoch
     phases : list of PhaseRecord
         Records of the phases that have run.
     solver : Solver or None
@@ -74,7 +66,6 @@ class RunState(HasEnding):
         Products of the certified hypothesis with all samples: w.y_k - theta l_k.
     primal_scale, dual_scale : float
         Factors with which the hypothesis and the dual variables attain the certified objectives.
-    n_epochs : int
     n_accesses : int
         Accesses of a sample, without epochs that the time limit ended.
     end_of_time : float
@@ -228,11 +219,6 @@ class RunState(HasEnding):
         """Start from dual variables, bounded or scaled to be feasible, and certify them.
 
         `rescale_to_feasible` gives solvers their scale, with functional margin 1.
-
-        Parameters
-        ----------
-        dual : ndarray of float64, shape (m,)
-            At least 0.
         """
         upper = of_each(self.loss.upper, len(self.data))
         starts = [np.minimum(dual, upper)]

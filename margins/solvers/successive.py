@@ -14,12 +14,7 @@ from margins.solvers.newton.newton import NewtonSolver
 
 
 def start_from(run, previous):
-    """Start a run from the end of another: return a NewtonStart, or None for dual variables.
-
-    Parameters
-    ----------
-    run, previous : Run
-    """
+    """Start a run from the end of another: return a NewtonStart, or None for dual variables."""
     if isinstance(previous.solver, NewtonSolver) and previous.converged:
         run.is_warm = True
         return previous.solver.end

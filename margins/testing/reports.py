@@ -43,13 +43,7 @@ def text_of(error: Exception) -> str:
 
 
 def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator for checks: every exception becomes an AssertionError with class and check.
-
-    Parameters
-    ----------
-    name_of : callable
-        Returns the name of the check's first argument.
-    """
+    """Return a decorator for checks: every exception becomes an AssertionError with class and check."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)

@@ -31,7 +31,6 @@ class AlongC:
 
     Parameters
     ----------
-    training_set : margins.training.training_set.TrainingSet
     specification : margins.training.specification.Specification
         Each value of C replaces its C.
     plan : callable
@@ -52,20 +51,7 @@ class AlongC:
             self.training_set.penalties(self.specification._replace(C=float(C)))
 
     def train(self, index, seed, Cs, visit, same_rows=False):
-        """Train a binary problem along C.
-
-        Parameters
-        ----------
-        index : int
-            Index of the problem.
-        seed : int
-        Cs : sequence of float
-            Values of C, ascending.
-        visit : callable
-            ``visit(i, run)`` is called after every fit, before the next fit starts.
-        same_rows : bool
-            True: the problem uses the rows of the training set, even if it has fewer samples.
-        """
+        """Train a binary problem along C."""
         scheme = self.training_set.scheme
         absent = absent_run(self.training_set, index, self.specification)
         if absent is not None:
@@ -91,24 +77,7 @@ class AlongC:
         previous.release()
 
     def train_all(self, random_state, Cs, keep, n_jobs=None):
-        """Train the binary problems of all classes along C.
-
-        Parameters
-        ----------
-        random_state : int, numpy.random.RandomState or None
-        Cs : sequence of float
-            Values of C, ascending.
-        keep : callable
-            ``keep(index, run)`` returns the result to keep from the fit of a binary problem.
-        n_jobs : int, optional
-            Number of threads, counted as in joblib. With a kernel, all threads share one problem at a
-            time.
-
-        Returns
-        -------
-        list of list
-            The results of `keep`, for each C and each problem.
-        """
+        """Train the binary problems of all classes along C."""
 
         def train(index, seed):
             results = []
@@ -148,21 +117,7 @@ class AlongC:
 
 
 def paths_of(training_set, specification, planner, Cs):
-    """Return the fits of a training set along C, with moments if several classes share them (AlongC).
-
-    Parameters
-    ----------
-    training_set : margins.training.training_set.TrainingSet
-    specification : margins.training.specification.Specification
-    planner : margins.estimators.margin_classifier.MarginClassifier
-        Only its `plan` and its `solver` are used.
-    Cs : sequence of float
-
-    Raises
-    ------
-    ValueError
-        If a value of C times a sample weight is not allowed.
-    """
+    """Return the fits of a training set along C, with moments if several classes share them (AlongC)."""
     moments, has_several = None, training_set.scheme.n_problems > 1
     if has_several and shares_moments(training_set, specification, planner.solver):
         moments = moments_of(training_set, specification)
@@ -176,13 +131,6 @@ def shares_moments(training_set, specification, solver):
 
     They may if every problem has all samples, if there are few features, and if the loss is smooth with
     equal penalties.
-
-    Parameters
-    ----------
-    training_set : margins.training.training_set.TrainingSet
-    specification : margins.training.specification.Specification
-    solver : str
-        As in `margins.solvers.auto.plan`.
     """
     if training_set.scheme.has_pairs or training_set.rows.is_kernel:
         return False

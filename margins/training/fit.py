@@ -36,11 +36,6 @@ class AbsentRun(HasEnding):
 
     Most solvers train such a problem like any other. But nothing would determine the size of a free
     intercept, and a pair of classes may have no samples at all.
-
-    Parameters
-    ----------
-    specification : margins.training.specification.Specification
-    n_features, n_samples : int
     """
 
     certificate = NOTHING_TO_SEPARATE
@@ -61,15 +56,7 @@ class AbsentRun(HasEnding):
 
 
 def absent_run(training_set, index, specification):
-    """Return the run of a binary problem that is not trained (AbsentRun), or None if it is trained.
-
-    Parameters
-    ----------
-    training_set : margins.training.training_set.TrainingSet
-    index : int
-        Index of the problem.
-    specification : margins.training.specification.Specification
-    """
+    """Return the run of a binary problem that is not trained (AbsentRun), or None if it is trained."""
     scheme, samples = training_set.scheme, training_set.samples
     if not samples.absent or not (scheme.has_pairs or specification.has_free_intercept):
         return None
@@ -79,28 +66,14 @@ def absent_run(training_set, index, specification):
 
 
 class Fit(NamedTuple):
-    """Finished fit, from which the fitted attributes follow.
-
-    Attributes
-    ----------
-    training_set : TrainingSet
-    specification : Specification
-    runs : list of Run, or of objects with the attributes that are read
-        One for each binary problem.
-    continuation : object or None
-        The state that the fit continued from.
-    n_seen : int
-        Number of earlier samples, in the fits and chunks that it continued from.
-    task : object or None
-        The task that notified callbacks of the fit.
-    """
+    """Finished fit, from which the fitted attributes follow."""
 
     training_set: TrainingSet
     specification: Specification
-    runs: list[Any]
-    continuation: Any = None
-    n_seen: int = 0
-    task: Any = None
+    runs: list[Any]  # One for each binary problem
+    continuation: Any = None  # object or None: the state that the fit continued from
+    n_seen: int = 0  # Number of earlier samples, in the fits and chunks that it continued from
+    task: Any = None  # object or None: the task that notified callbacks of the fit
 
 
 class Training:
@@ -108,8 +81,6 @@ class Training:
 
     Parameters
     ----------
-    training_set : TrainingSet
-    specification : Specification
     n_jobs : int or None
         Number of threads, counted as in joblib.
     run_type : type
@@ -164,18 +135,7 @@ class Training:
         return self.specification._replace(report=lambda line: report(prefix + line))
 
     def train(self, phases, random_state):
-        """Train all binary problems.
-
-        Parameters
-        ----------
-        phases : callable
-            ``phases(run)`` yields the phases of a run.
-        random_state : int, numpy.random.RandomState or None
-
-        Returns
-        -------
-        list of Run
-        """
+        """Train all binary problems."""
         return self.train_with_seeds(phases, seeds_of(random_state, self.n_problems))
 
     def train_with_seeds(self, phases, seeds):
@@ -198,16 +158,10 @@ class Training:
 
 
 class LinearModel(NamedTuple):
-    """Model of weight vectors and intercepts.
+    """Model of weight vectors and intercepts."""
 
-    Attributes
-    ----------
-    coef : ndarray or CSR matrix of float64, shape (n_problems, n_features)
-    intercept : ndarray of float64, shape (n_problems,)
-    """
-
-    coef: Any
-    intercept: np.ndarray
+    coef: Any  # ndarray or CSR matrix of float64, shape (n_problems, n_features)
+    intercept: np.ndarray  # shape (n_problems,)
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
@@ -216,29 +170,19 @@ class LinearModel(NamedTuple):
 
 
 class KernelModel(NamedTuple):
-    """Model of sums over support vectors.
-
-    Attributes
-    ----------
-    kernel : margins.kernels.Kernel
-    support_vectors : ndarray or CSR matrix, shape (n_support, n_features)
-        Empty if the kernel is precomputed.
-    support : ndarray of int, shape (n_support,)
-        Indices of the support vectors among the samples, ordered by class.
-    codes : ndarray of int, shape (n_support,), or None
-        Classes of the support vectors, for problems of pairs.
-    dual_coef : ndarray of float64, shape (n_problems, n_support)
-        Dual variables, signed by the labels and scaled; for pairs in the layout of `OneVsOne`.
-    intercept : ndarray of float64, shape (n_problems,)
-    scheme : OneVsRest or OneVsOne
-    """
+    """Model of sums over support vectors."""
 
     kernel: Kernel
+    # ndarray or CSR matrix, shape (n_support, n_features): empty if the kernel is precomputed.
     support_vectors: Any
+    # shape (n_support,): indices of the support vectors among the samples, ordered by class.
     support: np.ndarray
+    # shape (n_support,): classes of the support vectors, for problems of pairs.
     codes: np.ndarray | None
+    # shape (n_problems, n_support): dual variables, signed by the labels and scaled; for pairs in the
+    # layout of `OneVsOne`.
     dual_coef: np.ndarray
-    intercept: np.ndarray
+    intercept: np.ndarray  # shape (n_problems,)
     scheme: Scheme
 
     def scores(self, X: Any) -> np.ndarray:
@@ -259,44 +203,13 @@ def scale_of(run: Any, specification: Any) -> float:
 
 
 def intercept_of(run: Any, hypothesis: Any, scale: float, centre: Any = None) -> float:
-    """Return the intercept of the model of a run.
-
-    Parameters
-    ----------
-    run : object
-        As in `model_of`.
-    hypothesis : object
-        Its hypothesis.
-    scale : float
-        Factor from the hypothesis to the model.
-    centre : ndarray of float64, shape (n_features,), optional
-        Centre from which the features of the run are measured.
-    """
+    """Return the intercept of the model of a run."""
     theta = run.theta if centre is None else run.theta + float(hypothesis.weights @ centre)
     return float(scale * (run.data.sq_intercept_scaling * hypothesis.label_sum - theta))
 
 
 def model_of(runs: list[Any], specification: Any, training_set: Any) -> Model:
-    """Return the model of runs that have ended.
-
-    Parameters
-    ----------
-    runs : list
-        Runs of all binary problems, or of some: Run, Stream, or another object with the same `data`,
-        `theta`, `hypothesis` and, unless the specification sets a scale, `primal_scale`.
-    specification : margins.training.specification.Specification
-    training_set : margins.training.training_set.TrainingSet
-        Without a kernel, only `is_kernel` and the classes are read.
-
-    Returns
-    -------
-    LinearModel or KernelModel
-
-    Raises
-    ------
-    ValueError
-        If a coefficient or an intercept is not finite.
-    """
+    """Return the model of runs that have ended."""
     scheme = training_set.scheme
     absent = training_set.samples.absent if len(runs) == scheme.n_problems else ()
     models = [(run, run.hypothesis, scale_of(run, specification)) for run in runs]

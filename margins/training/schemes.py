@@ -21,30 +21,15 @@ def positive_codes(n_classes):
 
 
 def labels_of_scores(scores, classes):
-    """Return the class with the largest score; of two classes, the second if its score is positive.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (..., n_samples) for two classes, else (..., n_classes)
-    classes : ndarray, shape (n_classes,)
-
-    Returns
-    -------
-    ndarray, shape (..., n_samples)
-    """
+    """Return the class with the largest score; of two classes, the second if its score is positive."""
     return classes[(scores > 0).astype(int) if len(classes) == 2 else scores.argmax(axis=-1)]
 
 
 class OneVsRest:
     """Scheme with one problem for each class, against all other classes.
 
-    Parameters
-    ----------
-    n_classes : int
-
     Attributes
     ----------
-    n_problems : int
     n_dual_rows : int
         Rows of an array that holds the dual variables of all problems.
     """
@@ -83,15 +68,6 @@ class OneVsRest:
         """Set the values of problems without samples, so that no prediction is one of their classes.
 
         Their scores become the mean of all other scores minus an offset, so another score is larger.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n_problems, ...)
-            Weights, dual variables, intercepts or scores; changed in place.
-        absent : sequence of int
-            The classes without samples.
-        offset : float
-            1 for intercepts and scores, otherwise 0.
         """
         if absent:
             others = np.delete(values, absent, axis=0)
@@ -118,15 +94,7 @@ class OneVsRest:
         return gathered[index]
 
     def sums(self, products, dual_coef, codes):
-        """Return the sums over support vectors of all problems (ndarray, shape (n, n_problems)).
-
-        Parameters
-        ----------
-        products : ndarray of float64, shape (n_support, n)
-        dual_coef : ndarray of float64, shape (n_dual_rows, n_support)
-        codes : ndarray of int, shape (n_support,)
-            Classes of the support vectors.
-        """
+        """Return the sums over support vectors of all problems (ndarray, shape (n, n_problems))."""
         return products.T @ dual_coef.T
 
 
@@ -179,13 +147,7 @@ class OneVsOne:
         return (codes[:, None] == first).astype(int) - (codes[:, None] == second)
 
     def decision(self, scores):
-        """Return the result of `decision_function` from the scores of the problems.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            The votes for each class, plus less than half a vote that grows with the sum of its scores.
-        """
+        """Return the result of `decision_function` from the scores of the problems."""
         sums = scores @ self.signs(np.arange(self.n_classes)).T
         return self._votes(scores) + sums / (3 * (np.abs(sums) + 1))
 
@@ -206,15 +168,7 @@ class OneVsOne:
         return votes
 
     def gathered(self, values, codes):
-        """Gather numbers for the samples of all problems in one array, shape (n_dual_rows, m).
-
-        Parameters
-        ----------
-        values : list of ndarray of float64
-            For each problem, the numbers of its samples, or of all samples.
-        codes : ndarray of int, shape (m,)
-            Classes of all samples; -1: no class.
-        """
+        """Gather numbers for the samples of all problems in one array, shape (n_dual_rows, m)."""
         result = np.zeros((self.n_dual_rows, len(codes)))
         samples = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
         for (first, second), pair_values in zip(self.pairs, values, strict=True):
@@ -241,15 +195,7 @@ class OneVsOne:
 
 
 def _places(first_samples, second_samples, first, second):
-    """Return the rows and columns of a pair's numbers in `OneVsOne.gathered`, in sample order.
-
-    Parameters
-    ----------
-    first_samples, second_samples : ndarray of int
-        Samples of the two classes.
-    first, second : int
-        Codes of the two classes.
-    """
+    """Return the rows and columns of a pair's numbers in `OneVsOne.gathered`, in sample order."""
     rows = np.repeat([second - 1, first], [len(first_samples), len(second_samples)])
     return rows, np.concatenate([first_samples, second_samples])
 
@@ -259,13 +205,7 @@ Scheme = OneVsRest | OneVsOne
 
 @functools.cache  # the fit of each pair calls it
 def scheme_of(multi_class, n_classes):
-    """Return the scheme for `n_classes` classes (OneVsRest or OneVsOne).
-
-    Parameters
-    ----------
-    multi_class : {"ovr", "ovo"}
-    n_classes : int
-    """
+    """Return the scheme for `n_classes` classes (OneVsRest or OneVsOne)."""
     return OneVsOne(n_classes) if multi_class == "ovo" and n_classes > 2 else OneVsRest(n_classes)
 
 

@@ -16,20 +16,12 @@ LARGEST_C = 1e100
 
 
 class Patience(NamedTuple):
-    """Stopping rule of a fit that proves no accuracy: it ends when the loss no longer falls.
+    """Stopping rule of a fit that proves no accuracy: it ends when the loss no longer falls."""
 
-    Attributes
-    ----------
-    tol : float
-        Progress means that the mean loss falls below its smallest value so far by at least `tol`.
-    n_iter_no_change : int
-        Number of successive epochs without progress that end the fit.
-    margin : float
-        Margin in the loss ``max(0, margin - l (score))``: 0 for the perceptron, 1 for the hinge loss.
-    """
-
+    # Progress means that the mean loss falls below its smallest value so far by at least `tol`.
     tol: float
-    n_iter_no_change: int
+    n_iter_no_change: int  # Number of successive epochs without progress that end the fit
+    # Margin in the loss ``max(0, margin - l (score))``: 0 for the perceptron, 1 for the hinge loss.
     margin: float
 
 

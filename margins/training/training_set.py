@@ -26,8 +26,6 @@ class TrainingSet:
 
     Parameters
     ----------
-    samples : margins.data.samples.Samples
-    kernel : margins.kernels.Kernel
     make_rows : callable
         ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
     is_in_parts : bool
@@ -41,8 +39,6 @@ class TrainingSet:
 
     Attributes
     ----------
-    samples, kernel, is_in_parts, multi_class, centre
-        The parameters.
     sqnorms : ndarray of float64, shape (m,)
         K(x_k, x_k).
     features : margins._sparse.Rows or None
@@ -119,25 +115,7 @@ class TrainingSet:
         return penalties
 
     def problem(self, code, specification, loss=None):
-        """Return the binary problem of one class against all others.
-
-        Parameters
-        ----------
-        code : int or None
-            The positive class; None: all samples are positive.
-        specification : margins.training.specification.Specification
-        loss : margins.losses.Loss, optional
-            None: the loss of the specification, with the weights of the samples.
-
-        Returns
-        -------
-        margins.solvers.base.Problem
-
-        Raises
-        ------
-        ValueError
-            If a penalty or the length of a sample is not allowed.
-        """
+        """Return the binary problem of one class against all others."""
         if loss is None:
             loss = self._loss_of(specification)
         codes, weight = self.samples.codes, self.samples.weight
@@ -185,42 +163,13 @@ class TrainingSet:
         return self._augmented[key]
 
     def support(self, numbers):
-        """Return some of the samples as support vectors.
-
-        Parameters
-        ----------
-        numbers : ndarray of int, shape (n_support,)
-
-        Returns
-        -------
-        support_vectors : ndarray or CSR matrix, shape (n_support, d)
-            Empty if the kernel is precomputed: predictions read no rows.
-        support : ndarray of int, shape (n_support,)
-            Their indices among all samples, including samples of weight 0.
-        """
+        """Return some of the samples as support vectors."""
         X = self.samples.X
         vectors = X[:0, :0] if isinstance(self.kernel, Precomputed) else X[numbers]
         return vectors, self.samples.kept[numbers]
 
     def part(self, indices, weight, classes=None, codes=None):
-        """Return the training set of some of the samples, which shares the rows.
-
-        Parameters
-        ----------
-        indices : ndarray of int64, shape (n,)
-            Samples of the part; a repeated sample counts repeatedly.
-        weight : ndarray of float64, shape (n,), or 1.0
-            Weights of these samples, all positive.
-        classes : ndarray, optional
-            Classes of the part; None: all classes.
-        codes : ndarray of int, shape (n,), optional
-            Indices of the samples in `classes`; None: unchanged.
-
-        Returns
-        -------
-        TrainingSet
-            With a kernel, it has all samples, and the samples outside the part have weight 0.
-        """
+        """Return the training set of some of the samples, which shares the rows."""
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
@@ -246,20 +195,7 @@ class TrainingSet:
         return other
 
     def of_classes(self, codes, same_rows=False):
-        """Return the training set of the samples of some classes, sorted by class.
-
-        Parameters
-        ----------
-        codes : sequence of int
-            Codes of the classes, ascending.
-        same_rows : bool
-            True: share the rows of this training set, as a `part` does. False: a kernel gets new rows,
-            with one element for each sample of these classes.
-
-        Returns
-        -------
-        TrainingSet
-        """
+        """Return the training set of the samples of some classes, sorted by class."""
         whole = self.samples
         samples_by_class = [np.flatnonzero(whole.codes == code) for code in codes]
         indices = np.concatenate(samples_by_class)
@@ -308,34 +244,14 @@ class TrainingSet:
 
 
 def binary_problem(X, positive, specification, loss=None):
-    """Return the binary problem of validated samples, all of weight 1 (Problem).
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (m, d)
-    positive : ndarray of bool, shape (m,)
-    specification, loss
-        As in `TrainingSet.problem`.
-    """
+    """Return the binary problem of validated samples, all of weight 1 (Problem)."""
     codes, classes = positive.astype(np.intp), np.array([False, True])
     samples = Samples(X, codes, classes, 1.0, np.arange(len(codes)), *X.shape)
     return TrainingSet(samples, LINEAR, rows_of).problem(1, specification, loss)
 
 
 def relative(weight, mean=None):
-    """Return weights relative to their mean, so that a common factor changes nothing.
-
-    Parameters
-    ----------
-    weight : ndarray of float64, shape (m,), or float
-        Positive weights; a float is the weight of all samples.
-    mean : ndarray of float64, shape (m,), optional
-        None: the mean of these weights.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,), or float
-    """
+    """Return weights relative to their mean, so that a common factor changes nothing."""
     if mean is not None:
         return weight / mean
     if not isinstance(weight, np.ndarray):

@@ -94,14 +94,6 @@ cdef class AlmaLoop(SampleLoop):
     def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
                    Rules full_pass_rules=None, averaging=None):
         """Process the samples of `order`, and return the number of updates. The arrays hold the weights.
-
-        Parameters
-        ----------
-        data : BinaryData
-            Not the samples of a kernel.
-        order : ndarray of int32
-        weights, rules, full_pass_rules, averaging : object
-            For loops with a `WeightVector`; unused here.
         """
         cdef Tally tally
         self.begin(data, None, None, None)

@@ -75,30 +75,7 @@ cdef class Cache(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
-        """Process every sample of `order`.
-
-        Parameters
-        ----------
-        rules : Rules
-            Rules with the threshold beta, and updates that add a sample once.
-        full_pass_rules, averaging : None
-            For `ActiveSets`; unused here.
-
-        Returns
-        -------
-        int
-            Number of samples that were added. `n_rejected` is 0, and `n_unmoved` the number of misclassified samples
-            that the update did not add.
-
-        Raises
-        ------
-        ValueError
-            If the weight vector does not keep dual variables.
-        margins.rules.RuleError
-            If a rule returns a number that is not finite. The weight vector is then invalid.
-        KeyboardInterrupt
-            Ctrl-C is honoured every few milliseconds.
-        """
+        """Process every sample of `order`."""
         cdef Tally tally
         cdef Py_ssize_t n = order.shape[0]
         if not a.keeps_dual:

@@ -55,16 +55,7 @@ cdef class SecondOrderLoop(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
                    Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, and return the number of mistakes.
-
-        Parameters
-        ----------
-        data : BinaryData
-            Not the samples of a kernel; slack terms are left out.
-        order : ndarray of int32
-        weights, rules, full_pass_rules, averaging : object
-            For loops with a `WeightVector`; unused here.
-        """
+        """Process the samples of `order`, and return the number of mistakes."""
         cdef Tally tally
         self.begin(data, None, None, None)
         try:

@@ -21,20 +21,6 @@ def gradient_of(
     const double[::1] upper, const double[::1] diag
 ):
     """Return functional margins and gradient at an intercept, and the sums that the duality gap needs.
-
-    Parameters
-    ----------
-    v, signs, alpha, upper, diag : ndarrays of float64, shape (m,)
-    intercept : float
-
-    Returns
-    -------
-    margins, gradient : ndarrays of float64, shape (m,)
-    sums : tuple of float
-        sum alpha_k, sum alpha_k p_k and sum D_k alpha_k^2.
-    ends : tuple of float
-        The values of -l_k G_k by which the intercept would have to be larger: the largest of the samples whose
-        l_k alpha_k can rise, and the smallest of the samples whose l_k alpha_k can fall; -inf and inf if none can.
     """
     cdef Py_ssize_t k, m = v.shape[0]
     cdef double total = 0, product = 0, square = 0, high = -INFINITY, low = INFINITY, distance
@@ -60,19 +46,6 @@ def violations_of(
     const double[::1] upper, const double[::1] diagonal
 ):
     """Return the gain of each variable's best step after the intercept is changed, 0 if it is optimal.
-
-    Parameters
-    ----------
-    gradient : ndarray of float64, shape (m,)
-        Changed in place, to the gradient at the changed intercept.
-    change : float
-        Change of the intercept.
-    signs, alpha, upper, diagonal : ndarrays of float64, shape (m,)
-        `diagonal` holds K(x_k, x_k) + D_k.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
     """
     cdef Py_ssize_t k, m = gradient.shape[0]
     result = np.empty(m)

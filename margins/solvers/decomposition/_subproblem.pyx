@@ -48,21 +48,6 @@ def sub_gram(
     """Write Q, the kernel values times `scale`. The part shared with the last working set is copied.
 
     Only rows of new samples are read.
-
-    Parameters
-    ----------
-    slots : ndarray of float32, shape (n_slots, m)
-        Cached rows of the kernel matrix.
-    slots_of_set, working_set : ndarrays of int32, shape (n,)
-        Slots of the working set's rows, and its samples; the samples of the last working set come first.
-    last : ndarray of float32
-        Q of the last working set.
-    places : ndarray of int32, shape (n_kept,)
-        Positions of these samples in the last working set.
-    scale : float
-        Positive.
-    Q : ndarray of float32, shape (n, at least n)
-        Overwritten; columns beyond n are not used.
     """
     cdef Py_ssize_t i, j, begin, end, n = working_set.shape[0], n_kept = places.shape[0]
     with nogil:
@@ -88,19 +73,6 @@ def minimise(
     const float[::1] lower, const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
     """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved.
-
-    Parameters
-    ----------
-    Q : ndarray of float32, shape (n, at least n)
-    sq_intercept_scaling : float
-        rho^2.
-    diag : ndarray of float32, shape (n,)
-        D_i.
-    g, d : ndarrays of float32, shape (n,)
-        The gradient at d, and d; changed in place. The gradient then lacks the changes by rho^2.
-    lower, upper : ndarrays of float32, shape (n,)
-    reduction : float
-    max_pairs : int
     """
     cdef const float[::1] diagonal = diagonal_of(Q, sq_intercept_scaling, diag)
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
@@ -121,16 +93,6 @@ def minimise_balanced(
 
     Each iteration raises the variable with the largest negative gradient F, and lowers by as much the variable
     that then gains most.
-
-    Parameters
-    ----------
-    Q : ndarray of float32, shape (n, at least n)
-    diag : ndarray of float32, shape (n,)
-        D_i.
-    F, d : ndarrays of float32, shape (n,)
-        The negative gradient at d, and d; changed in place.
-    lower, upper, reduction, max_pairs
-        As in `minimise`.
     """
     cdef const float[::1] diagonal = diagonal_of(Q, 0, diag)
     cdef float[::1] gains = np.empty(F.shape[0], np.float32)
@@ -144,18 +106,7 @@ def add_rows(
     const float[:, ::1] slots, const int32_t[::1] slots_of_rows, const double[::1] coefficients, double[::1] v,
     Py_ssize_t begin, Py_ssize_t end
 ):
-    """Add the sum of coefficients_i times row i to v, for the elements from `begin` until `end`.
-
-    Parameters
-    ----------
-    slots : ndarray of float32, shape (n_slots, m)
-    slots_of_rows : ndarray of int32, shape (n,)
-    coefficients : ndarray of float64, shape (n,)
-    v : ndarray of float64, shape (m,)
-        Changed in place.
-    begin, end : int
-        Threads may change different elements at the same time.
-    """
+    """Add the sum of coefficients_i times row i to v, for the elements from `begin` until `end`."""
     cdef Py_ssize_t i, j, length, n = slots_of_rows.shape[0]
     cdef (const float*)[4] rows
     cdef double[4] c

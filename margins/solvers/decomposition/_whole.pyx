@@ -28,28 +28,7 @@ def minimise_whole(
     const double[::1] upper, const double[::1] diag, bint has_free_intercept,
     double required_gap, float reduction, Py_ssize_t max_pairs
 ):
-    """Move pairs until the gap is at most the required gap; see above.
-
-    Parameters
-    ----------
-    K : ndarray of float32, shape (m, m)
-    sq_intercept_scaling : float
-        rho^2; without effect if the intercept is free.
-    signs, b, u, upper, diag : ndarrays of float64, shape (m,)
-        `b` and `u` are changed in place.
-    has_free_intercept : bool
-    required_gap : float
-    reduction : float
-        A round ends when no step decreases the objective by more than this share of its first step.
-    max_pairs : int
-
-    Returns
-    -------
-    n_pairs : int
-        0: no pair can gain.
-    gap : float
-        inf if no dual value is positive.
-    """
+    """Move pairs until the gap is at most the required gap; see above."""
     cdef Py_ssize_t k, n, n_pairs = 0, m = b.shape[0]
     cdef double gap = INFINITY, intercept = 0
     cdef float[:, ::1] work = np.empty((5, m), np.float32)

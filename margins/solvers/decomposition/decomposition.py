@@ -87,7 +87,6 @@ class DecompositionSolver(Solver):
     max_work : float
         The solver ends its phase after accessing this many elements of rows, because another solver
         would then have cost no more.
-    tuning : margins.tuning.DecompositionTuning, optional
     """
 
     name = "decomposition"

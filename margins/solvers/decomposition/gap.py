@@ -4,17 +4,7 @@ import math
 
 
 def relative_gap(loss, margins, sqnorm, dual):
-    """Return the relative duality gap of a weight vector and its dual variables; inf if none is proven.
-
-    Parameters
-    ----------
-    loss : margins.losses.Loss
-    margins : ndarray of float64, shape (m,)
-    sqnorm : float
-        |a|^2.
-    dual : float
-        The dual value.
-    """
+    """Return the relative duality gap of a weight vector and its dual variables; inf: none."""
     if not dual > 0:
         return math.inf
     if loss.is_finite:

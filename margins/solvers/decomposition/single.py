@@ -12,14 +12,7 @@ MAX_VALUE = 1e35
 
 
 def is_in_range(problem, longest=0.0):
-    """Return True if a problem, in its unit, is within the range of the solver's single precision.
-
-    Parameters
-    ----------
-    problem : margins.solvers.base.Problem
-    longest : float
-        Largest squared norm of a row of X, if kernel values are computed from inner products.
-    """
+    """Return True if a problem, in its unit, is within the range of the solver's single precision."""
     is_small = problem.data.max_sqnorm <= MAX_VALUE and longest <= MAX_SINGLE
     return is_small and _smallest_bound(problem.loss) * unit_of(problem) >= 1 / MAX_SINGLE
 

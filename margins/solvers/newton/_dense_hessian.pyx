@@ -122,13 +122,7 @@ cdef class DenseHessian(Hessian):
         return 0
 
     def change(self, before not None, after not None):
-        """Return the lower triangle of the sum over some samples minus the sum over others.
-
-        Parameters
-        ----------
-        before, after : ndarrays of int8, shape (m,)
-            1 for the samples that are subtracted, and for the samples that are added.
-        """
+        """Return the lower triangle of the sum over some samples minus the sum over others."""
         self.sum.matrix[:, :] = 0
         self.sum.add(np.flatnonzero(before > after).astype(np.int32), -1)
         self.sum.add(np.flatnonzero(after > before).astype(np.int32), 1)
@@ -213,12 +207,6 @@ def centre_of(data, offset=OFFSET):
     """Return the mean of features if they are far from 0 relative to their spread, otherwise None.
 
     With many samples, the mean of some that are spread evenly is as good a centre.
-
-    Parameters
-    ----------
-    data : BinaryData
-    offset : float
-        Squared length of the mean, in multiples of the mean squared distance from it, that counts as far.
     """
     m, d = len(data), data.rows.n_features
     if data.sq_intercept_scaling == 0 or data.rows.n_stored < m * d:

@@ -85,7 +85,6 @@ class NewtonSolver(Solver):
     epoch_reduction : float
         With a smoothed loss, an epoch ends at this share of its first gap, or at the required gap; 0:
         only at the required gap.
-    tuning : margins.tuning.NewtonTuning, optional
     start : NewtonStart, optional
         The end of a solver over the same samples whose penalties are a multiple of these.
     hessian_size : int

@@ -53,27 +53,7 @@ CHECKS = (
 def check_algorithm(
     algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
 ) -> None:
-    """Raise AssertionError unless an algorithm passes the checks of every algorithm.
-
-    Parameters
-    ----------
-    algorithm : str or type
-        A name that `margins.get` knows, or a classifier class.
-    expected_failures : dict of str, optional
-        {name of a check: reason} for checks that do not apply, ours or scikit-learn's.
-    **params
-        Parameters of every instance, unless a check is about the parameter.
-
-    Raises
-    ------
-    AssertionError
-        With the class, the check, what it got and what it expected.
-
-    Notes
-    -----
-    An algorithm that raises a ValueError for C=inf, because it then needs another parameter, is checked
-    only with finite C; pass ``C=inf`` and that parameter to check the hard margin.
-    """
+    """Raise AssertionError unless an algorithm passes the checks of every algorithm."""
     for check, arguments in algorithm_checks(algorithm, expected_failures, **params):
         check(*arguments)
 
@@ -81,18 +61,7 @@ def check_algorithm(
 def algorithm_checks(
     algorithm: str | type[Any], expected_failures: Mapping[str, str] | None = None, **params: Any
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """Return the checks of `check_algorithm`, to run them separately.
-
-    Parameters
-    ----------
-    algorithm, expected_failures, **params
-        As for `check_algorithm`.
-
-    Returns
-    -------
-    list of (callable, tuple)
-        Checks and their arguments: ``check(*arguments)``.
-    """
+    """Return the checks of `check_algorithm`, to run them separately."""
     checks: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
     if isinstance(algorithm, str):
         name, algorithm = algorithm, get(algorithm)

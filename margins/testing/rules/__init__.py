@@ -58,22 +58,7 @@ def check_rule(
     rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise AssertionError unless a rule meets the requirements of the training loop for its kind.
-
-    Parameters
-    ----------
-    rule : Condition, Update or Shrink, or callable
-        A callable must return an Averaging for the weight vector before any update, as
-        `OnlineMixin.online_averaging` does, because an Averaging belongs to one run of one size.
-    expected_failures : dict of str, optional
-        {name of a check: reason} for checks that do not apply. For instance, an update may ignore upper
-        bounds if its algorithm has none.
-
-    Raises
-    ------
-    AssertionError
-        With the class, the check, what it got and what it expected.
-    """
+    """Raise AssertionError unless a rule meets the requirements of the training loop for its kind."""
     for check, arguments in rule_checks(rule, expected_failures):
         check(*arguments)
 
@@ -82,18 +67,7 @@ def rule_checks(
     rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
     expected_failures: Mapping[str, str] | None = None,
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
-    """Return the checks of `check_rule`, to run them separately.
-
-    Parameters
-    ----------
-    rule, expected_failures
-        As for `check_rule`.
-
-    Returns
-    -------
-    list of (callable, tuple)
-        Checks and their arguments: ``check(*arguments)``.
-    """
+    """Return the checks of `check_rule`, to run them separately."""
     expected = expected_failures or {}
     for kind, checks in CHECKS.items():
         if isinstance(rule, kind):
