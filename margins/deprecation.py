@@ -6,23 +6,25 @@ FutureWarnings, as in scikit-learn, which Python shows by default.
 
 from __future__ import annotations
 
-import sys
+import importlib
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
 def renamed(module: str, names: Mapping[str, str], *, since: str, until: str) -> Callable[[str], Any]:
-    """Return a function `__getattr__` for a module in which names have changed."""
+    """Return a function `__getattr__` for a module in which names have changed, or moved to another."""
 
     def find(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home, _, new_name = names[name].rpartition(".")
+        home = home or module
         text = (
             f"{module}.{name} is deprecated since {since} and will be removed in {until}: "
-            f"use {module}.{names[name]}."
+            f"use {home}.{new_name}."
         )
         warnings.warn(text, FutureWarning, stacklevel=2)
-        return getattr(sys.modules[module], names[name])
+        return getattr(importlib.import_module(home), new_name)
 
     return find

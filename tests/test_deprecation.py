@@ -6,6 +6,7 @@ import pytest
 
 import margins.rules
 from margins.deprecation import renamed
+from margins.solvers.specification import Specification
 
 
 def test_a_renamed_name_leads_to_the_present_one(monkeypatch):
@@ -26,3 +27,10 @@ def test_other_names_are_an_error_as_ever():
     find = renamed("json", {"read": "loads"}, since="1", until="2")
     with pytest.warns(FutureWarning):
         assert find("read") is importlib.import_module("json").loads
+
+
+def test_a_name_that_moved_to_another_module_still_works():
+    from margins.training import specification
+
+    with pytest.warns(FutureWarning, match=r"use margins\.solvers\.specification\.Specification\.$"):
+        assert specification.Specification is Specification

@@ -21,7 +21,7 @@ from margins.rules import (
 )
 from margins.solvers._mini_batch import MiniBatches
 from margins.solvers.base import EpochSolver, Phase
-from margins.training.specification import LARGEST_C, SMALLEST_C
+from margins.solvers.specification import LARGEST_C, SMALLEST_C
 
 
 class Pegasos(OnlineMixin, BaseMarginClassifier):

@@ -116,7 +116,7 @@ def _cell(value):
 
 def penalties_of(smallest, largest, points):
     """Return values of C from the smallest to the largest, at equal ratios: list of float."""
-    from margins.training.specification import LARGEST_C, SMALLEST_C
+    from margins.solvers.specification import LARGEST_C, SMALLEST_C
 
     if not SMALLEST_C <= smallest <= largest <= LARGEST_C:
         raise CommandError(

@@ -60,9 +60,9 @@ from margins.partitions.streamed import StreamedMatrix
 from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
+from margins.solvers.specification import Specification
 from margins.training.fit import Fit, Training
 from margins.training.schemes import scheme_of
-from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
 
@@ -299,7 +299,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
 
         Returns
         -------
-        margins.training.specification.Specification
+        margins.solvers.specification.Specification
         """
         sq_intercept_scaling = 0.0
         if self.fit_intercept and self.intercept_scaling is not None:

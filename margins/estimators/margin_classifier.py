@@ -21,7 +21,7 @@ from margins.solvers.costs import is_small_hessian
 from margins.solvers.explanation import explanation_of
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 # A free intercept adds this share to the squared norm of the median sample.
 SHARE_OF_INTERCEPT = 0.01
@@ -175,7 +175,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
         Parameters
         ----------
         problem : margins.solvers.base.Problem
-        specification : margins.training.specification.Specification
+        specification : margins.solvers.specification.Specification
         is_warm : bool
             True: a run starts from dual variables that are expected to be near the solution.
         start : margins.solvers.newton.newton.NewtonStart, optional

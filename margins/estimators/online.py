@@ -31,8 +31,8 @@ from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import RuleError
+from margins.solvers.specification import Specification
 from margins.training.fit import Fit
-from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
 
@@ -73,7 +73,7 @@ class OnlineMixin(Declared):
         ----------
         sqradius : float
             As in `online_rules`.
-        specification : margins.training.specification.Specification
+        specification : margins.solvers.specification.Specification
             Specification of the stream, with its units.
         weight : float or ndarray of float64, shape (m,)
             Weights of the samples of the chunk.

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from margins.estimators.declared import Declared
 from margins.parameters import Interval, optional, parameter
-from margins.training.specification import Patience
+from margins.solvers.specification import Patience
 
 
 class PatienceMixin(Declared):

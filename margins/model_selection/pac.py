@@ -22,7 +22,7 @@ from margins.data.validation import validate_matrix
 from margins.parameters import BOOLEAN, POSITIVE, Interval, check
 from margins.partitions.samples import named
 from margins.rules import Additive, Mistake, MistakeHistory, NoShrink, Rules
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 from margins.training.training_set import binary_problem
 
 PROBABILITY = Interval(0, 1, "neither")

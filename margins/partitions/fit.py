@@ -18,9 +18,9 @@ from margins.partitions.samples import FoldsOfRows, Sizes, codes_of, merged_clas
 from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
+from margins.solvers.specification import Specification
 from margins.training.fit import AbsentRun
 from margins.training.schemes import positive_codes
-from margins.training.specification import Specification
 from margins.tuning import TUNING
 
 # Bytes that partitions keep per sample for one problem: a smooth loss needs products at two points,

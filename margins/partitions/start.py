@@ -22,7 +22,7 @@ from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import codes_of
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 from margins.training.training_set import binary_problem
 from margins.tuning import TUNING
 

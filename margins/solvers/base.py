@@ -302,7 +302,7 @@ class Ending(Enum):
 class HasEnding:
     """The end of a run, whether its samples are in memory or in partitions."""
 
-    specification: Any  # margins.training.specification.Specification
+    specification: Any  # margins.solvers.specification.Specification
     ending: Ending | None = None  # None: it has not ended
     _detail: str | None = None  # reason for a standstill or an infeasible problem
     # Evidence that the kernel is not positive semidefinite, so that no dual value is a bound.

@@ -1,4 +1,4 @@
-"""The losses of epochs, which end a fit with `tol`: see `margins.training.specification.Patience`."""
+"""The losses of epochs, which end a fit with `tol`: see `margins.solvers.specification.Patience`."""
 
 import math
 

@@ -28,7 +28,7 @@ from margins.solvers.history import Epoch
 from margins.solvers.indefinite import known_indefinite, why_indefinite, with_model
 from margins.solvers.progress import Progress
 from margins.solvers.rounding import Rounding
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 # Squared norms with a larger relative difference differ by more than rounding.
 SAME = 1e-9

@@ -31,7 +31,7 @@ class AlongC:
 
     Parameters
     ----------
-    specification : margins.training.specification.Specification
+    specification : margins.solvers.specification.Specification
         Each value of C replaces its C.
     plan : callable
         ``plan(problem, specification, is_warm, start)`` returns the plan of a run.

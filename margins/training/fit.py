@@ -14,8 +14,8 @@ from margins.linalg.teams import n_threads_of, run_tasks
 from margins.linalg.time_limits import TimeBudget
 from margins.solvers.base import Ending, HasEnding
 from margins.solvers.driver import Run
+from margins.solvers.specification import Specification
 from margins.training.schemes import Scheme
-from margins.training.specification import Specification
 from margins.training.training_set import TrainingSet
 
 # Certificate of a problem in which a class has no samples: any margin is achieved, and w = 0 is optimal.

@@ -21,7 +21,7 @@ from margins.rules.functions import NAMES
 from margins.solvers.base import PhaseRecord
 from margins.solvers.base import Problem as SolverProblem
 from margins.solvers.driver import Epoch, Run
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")

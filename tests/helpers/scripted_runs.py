@@ -7,7 +7,7 @@ from margins.losses import HardMargin
 from margins.rules import Additive, Mistake, NoShrink, Rules
 from margins.solvers.base import EpochReport, Problem, Solver
 from margins.solvers.driver import Run
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 PERCEPTRON = Rules(Mistake(), Additive(), NoShrink())
 

@@ -28,7 +28,6 @@ ORDER = (
     {"rules"},
     {"losses"},
     {"certificate"},
-    {"training.specification"},
     {"solvers"},
     {"training"},
     {"decremental"},

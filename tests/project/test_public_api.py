@@ -35,7 +35,7 @@ OF_OTHERS = {
     "margins.solvers.base": ["Ending", "Phase", "Solver"],
     "margins.solvers.explanation": ["Explanation"],
     "margins.solvers.schedules": ["DEEP", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
-    "margins.training.specification": ["Specification"],
+    "margins.solvers.specification": ["Specification"],
 }
 
 

@@ -19,7 +19,7 @@ from margins.solvers import auto
 from margins.solvers.auto import candidates, plan
 from margins.solvers.base import Problem
 from margins.solvers.costs import Costs, gram_pays
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 EPS = Specification(C=1.0, eps=0.01)
 

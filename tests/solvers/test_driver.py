@@ -29,7 +29,7 @@ from margins.solvers.base import (
 from margins.solvers.driver import Run
 from margins.solvers.dual_cd import dual_coordinate_descent
 from margins.solvers.newton.newton import NewtonSolver
-from margins.training.specification import Specification
+from margins.solvers.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # --------------------------------------------------------------------------------------------- phases

@@ -8,8 +8,8 @@ import numpy as np
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.rules import Additive, Condition, Mistake, NoShrink, Rules, Shrink, Update
+from margins.solvers.specification import Specification
 from margins.testing.reports import check_of, require
-from margins.training.specification import Specification
 from margins.training.training_set import binary_problem
 
 SLACK = 1e-9  # relative
