@@ -183,18 +183,18 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         certificate = run.weights.normalised_certificate(run.data)
         return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
 
-    def describe(self, run):
-        certificate = run.weights.normalised_certificate(run.data)
-        return f"Samples divided by their {self.p:g}-norms: {run.loss.describe(certificate)}"
+    def describe(self, outcome):
+        certificate = outcome.weights.normalised_certificate(outcome.data)
+        return f"Samples divided by their {self.p:g}-norms: {outcome.loss.describe(certificate)}"
 
     def _attributes_of(self, fit):
-        certificates = [run.weights.normalised_certificate(run.data) for run in fit.runs]
+        certificates = [end.weights.normalised_certificate(end.data) for end in fit.outcomes]
         return {**super()._attributes_of(fit), "normalised_certificates_": certificates}
 
-    def _attributes_of_streams(self, fit):
-        bounds = [stream.weights.normalised_upper_bound for stream in fit.runs]
+    def _attributes_of_streams(self, fit, state):
+        bounds = [outcome.weights.normalised_upper_bound for outcome in fit.outcomes]
         return {
-            **super()._attributes_of_streams(fit),
+            **super()._attributes_of_streams(fit, state),
             "normalised_certificates_": [],
             "normalised_upper_bounds_": bounds,
         }

@@ -18,7 +18,6 @@ from margins.decremental.solution import solution_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import available_bytes, text_of_bytes
 from margins.training.along_c import AlongC, paths_of
-from margins.training.fit import AbsentRun, intercept_of, scale_of
 
 # Relative duality gap of the fits from which exact solutions are computed.
 EPS = 1e-9
@@ -125,7 +124,7 @@ class LeavingOut:
         return paths.train_all(
             self.classifier.random_state,
             Cs,
-            lambda index, run: self._nearly_optimal(run, index, everywhere),
+            lambda index, outcome: self._nearly_optimal(outcome, index, everywhere),
             self.classifier.n_jobs,
         )
 
@@ -142,23 +141,24 @@ class LeavingOut:
             index,
             0,
             [specification.C],
-            lambda _, run: found.append(self._nearly_optimal(run, index, places, same_rows=True)),
+            lambda _, outcome: found.append(
+                self._nearly_optimal(outcome, index, places, same_rows=True)
+            ),
             same_rows=True,
         )
         return found[0]
 
-    def _nearly_optimal(self, run, index, places, same_rows=False):
+    def _nearly_optimal(self, outcome, index, places, same_rows=False):
         """Return the dual variables of a run over some samples, 0 for the others, and its intercept."""
-        if isinstance(run, AbsentRun):
+        if outcome.loss is None:
             return None
-        samples, dual = self.training_set.samples, run.weights.dual * run.dual_scale
+        samples, dual = self.training_set.samples, outcome.weights.dual * outcome.dual_scale
         if self.scheme.has_pairs and not (self.training_set.is_kernel and same_rows):
             codes = samples.codes[places]  # a pair has the samples of two classes, sorted by class
             places = np.concatenate([places[codes == code] for code in self.scheme.pairs[index]])
         alpha = np.zeros(len(self.groups))
         alpha[samples.kept[places]] = dual
-        scale = scale_of(run, run.specification)
-        return alpha, intercept_of(run, run.hypothesis, scale, self.training_set.centre)
+        return alpha, outcome.intercept(self.training_set.centre)
 
 
 class ScoreBounds:

@@ -60,6 +60,7 @@ from margins.partitions.streamed import StreamedMatrix
 from margins.rules.errors import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
+from margins.solvers.outcome import Outcome
 from margins.solvers.specification import Specification
 from margins.training.fit import Fit, Training
 from margins.training.schemes import scheme_of
@@ -234,12 +235,14 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             prefers_cached=self.prefers_cached,
         )
         try:
-            runs = self._train(training)
+            outcomes = self._train(training)
         except RuleError as error:
             name_rule_error(error, self, training_set.samples.kept)
             raise
-        n_seen = 0 if continuation is None else continuation.n_seen
-        return Fit(training_set, specification, runs, continuation, n_seen, task)
+        n_seen = 0
+        if continuation is not None:
+            outcomes, n_seen = list(map(continuation.proven, outcomes)), continuation.n_seen
+        return Fit(training_set, specification, outcomes, continuation, n_seen, task)
 
     def training_set(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
         """Return the samples, validated and weighted, with the rows that solvers read (TrainingSet).
@@ -326,7 +329,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
 
     def _train(self, training):
-        """Train all binary problems and return their runs (list of Run)."""
+        """Train all binary problems (list of Outcome)."""
         return training.train(self.phases, self.random_state)
 
     def _attributes_of(self, fit):
@@ -394,6 +397,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             bundle["text/html"] += fitted_block(self)
         return bundle
 
-    def describe(self, run: Run) -> str:
+    def describe(self, outcome: Outcome) -> str:
         """Return a sentence on the accuracy that a run has proven."""
-        return run.loss.describe(run.certificate)
+        return outcome.loss.describe(outcome.certificate)

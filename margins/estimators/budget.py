@@ -2,7 +2,7 @@
 
 import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.partitioned import IN_MEMORY
-from margins.estimators.stream import Stream
+from margins.estimators.stream import Learned, Stream
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import EpochSolver, Phase
@@ -33,9 +33,9 @@ class BudgetStream(Stream):
     diag: object = ()
     weight: object = ()
     indices: object = ()
-    # ndarray of int32, shape (n_members,), or None: after a fit and before the first chunk: the indices
-    # of the rows in the training set of the fit.
-    members_of_fit: object = None
+    # After a fit and before the first chunk: the weight vector of the fit, with its dual variables if it
+    # had warm_start=True. None: the samples so far were a stream's.
+    weights_of_fit: WeightVector | None = None
 
     @property
     def members(self):
@@ -58,10 +58,10 @@ class BudgetStream(Stream):
         )
         self.weights = self.weights.for_new_samples(len(data))
         self.cache.begin_with(data, self.weights, n_cached)
-        if self.members_of_fit is not None:
+        if self.weights_of_fit is not None:
             # A sample that was added twice is now two members, with separate slack terms.
             self.weights.recompute(data)
-            self.members_of_fit = None
+            self.weights_of_fit = None
         self.process(data, [(rules, n_cached + order) for rules, order in segments])
         members = self.cache.members
         self.X, self.signs = X[members], signs[members]
@@ -77,8 +77,8 @@ class BudgetStream(Stream):
     def copies(self):
         return {"weights": self.weights.copy(), "cache": copy.deepcopy(self.cache)}
 
-    def resume(self, run, same_samples):
-        super().resume(run, same_samples)
+    def resume(self, run):
+        super().resume(run)
         run.cache = copy.deepcopy(self.cache)
 
 
@@ -143,23 +143,23 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         cache = self.new_cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
-    def _stream_after(self, run, samples):
-        cache = copy.deepcopy(run.solver.loop)
-        members, data = cache.members, run.data
-        stream = BudgetStream(
-            run.weights.copy().for_new_samples(1),
-            None,
-            run.theta,
-            cache=cache,
+    def _kept_of(self, outcome, samples):
+        members, data = outcome.loop.members, outcome.data
+        learned = Learned.of(outcome, keep_dual=self.warm_start)
+        stream = BudgetStream.after(learned, outcome.weights.copy().for_new_samples(1), None)
+        return replace(
+            stream,
+            cache=copy.deepcopy(outcome.loop),
             X=samples.X[members],
             signs=data.signs[members].astype(float),
             diag=data.diagonal[members],
             weight=data.weights[members],
             indices=samples.kept[members],
-            members_of_fit=members,
+            weights_of_fit=learned.weights,
         )
-        stream.go_on_from(run, self.warm_start)
-        return stream
+
+    def _stream_of(self, problem, keep_dual=False):
+        return replace(problem, weights=problem.weights_of_fit) if keep_dual else problem
 
     def _process_chunk(self, stream, data, segments, samples):
         stream.process_rows(
@@ -172,13 +172,14 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
             segments,
         )
 
-    def _model_attributes(self, fit):
+    def _attributes_of(self, fit):
+        attributes = super()._attributes_of(fit)
         kept = fit.training_set.samples.kept
-        caches = [
-            run.members if isinstance(run, BudgetStream) else kept[run.solver.loop.members]
-            for run in fit.runs
-        ]
-        return {**super()._model_attributes(fit), "cache_": caches}
+        return {**attributes, "cache_": [kept[outcome.loop.members] for outcome in fit.outcomes]}
+
+    def _attributes_of_streams(self, fit, state):
+        attributes = super()._attributes_of_streams(fit, state)
+        return {**attributes, "cache_": [stream.members for stream in state.problems]}
 
 
 def _generator(seed):

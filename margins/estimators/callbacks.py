@@ -174,8 +174,10 @@ class FitTask:
         run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)
-        n_seen = 0 if self._continuation is None else self._continuation.n_seen
-        fit = Fit(training_set, self._specification, [run], self._continuation, n_seen)
+        outcome, n_seen = run.outcome(), 0
+        if self._continuation is not None:
+            outcome, n_seen = self._continuation.proven(outcome), self._continuation.n_seen
+        fit = Fit(training_set, self._specification, [outcome], self._continuation, n_seen)
         estimator.set_fitted(fit)
         return estimator
 

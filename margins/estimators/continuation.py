@@ -12,31 +12,20 @@ from margins.data.binary_data import csr_arrays
 
 
 class StreamContinuation:
-    """Continuation from the streams that a fit or a chunk has left.
+    """Continuation from the state that a fit or a chunk has left.
 
-    Parameters
-    ----------
-    streams : list of margins.estimators.stream.Stream
-        One for each binary problem.
-    n_seen : int
-        Number of samples so far.
-    digest : str or None
-        Digest of the samples of the last fit.
-
-    Attributes
-    ----------
-    digest : str or None
-        Digest of the samples of this fit; None before `check`.
+    ``stream_of(problem, keep_dual)`` returns the stream of a problem in the state.
     """
 
-    def __init__(self, streams, classes, n_features, n_seen, digest):
-        self._streams, self._classes, self._n_features = streams, classes, n_features
-        self._digest_before, self.n_seen, self.digest = digest, n_seen, None
+    def __init__(self, state, stream_of, classes, n_features):
+        self._state, self._stream_of = state, stream_of
+        self._classes, self._n_features = classes, n_features
+        self.n_seen, self.digest = state.n_seen, None  # the digest of this fit is known after `check`
 
     @property
     def has_same_samples(self):
         """True if the last fit had the same samples."""
-        return self.digest == self._digest_before
+        return self.digest == self._state.digest
 
     def check(self, name, training_set, specification):
         """Raise a ValueError unless training may continue with these samples."""
@@ -50,7 +39,7 @@ class StreamContinuation:
             )
         self.digest = digest_of(samples)
         if self.has_same_samples:
-            if specification.keep_dual and self._streams[0].of_fit[0].dual is None:
+            if specification.keep_dual and self._state.problems[0].weights.dual is None:
                 raise ValueError(
                     f"The last fit of {name} must have kept dual variables if warm_start=True and "
                     f"C={specification.C}, which needs them. Got a fit with C=inf, which kept none. "
@@ -65,9 +54,18 @@ class StreamContinuation:
                 "the same in another format. Use partial_fit or warm_start=False."
             )
 
+    def proven(self, outcome):
+        """Return an outcome with what is proven: dual variables of other samples prove no bound."""
+        if self.has_same_samples:
+            return outcome
+        return outcome._replace(certificate=outcome.certificate.without_bound())
+
     def begin(self, run, index):
         """Make a run start where the last run ended."""
-        self._streams[index].resume(run, self.has_same_samples)
+        is_same = self.has_same_samples
+        self._stream_of(self._state.problems[index], keep_dual=is_same).resume(run)
+        if is_same:
+            run.weights.recompute(run.data)  # C may have changed
 
 
 class DualContinuation:
@@ -108,6 +106,10 @@ class DualContinuation:
                 f"dual variables belong to other problems. Got {training_set.multi_class!r}."
             )
         self._training_set = training_set
+
+    def proven(self, outcome):
+        """Return the outcome, whose proof is about its samples."""
+        return outcome
 
     def begin(self, run, index):
         """Make a run start from the dual variables of its samples."""

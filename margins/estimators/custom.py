@@ -94,8 +94,8 @@ class OwnLoopStream(Stream):
     def copies(self):
         return {"weights": self.weights.without_dual()}
 
-    def resume(self, run, same_samples):
-        super().resume(run, same_samples)
+    def resume(self, run):
+        super().resume(run)
         run.weights.begin(run.data)
 
 
@@ -150,7 +150,4 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     def _new_stream(self, specification, n_features):
         return OwnLoopStream(self.new_state(n_features, 0), None, specification.theta)
 
-    def _stream_after(self, run, samples):
-        stream = OwnLoopStream(run.weights.without_dual(), None, run.theta)
-        stream.go_on_from(run, self.warm_start)
-        return stream
+    _stream_type = OwnLoopStream

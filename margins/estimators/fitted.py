@@ -6,8 +6,7 @@ from scipy import sparse
 from margins.data.binary_data import array_of_each
 from margins.kernels import LINEAR
 from margins.solvers.balance import balanced
-from margins.solvers.base import solver_path
-from margins.training.fit import KernelModel, LinearModel, model_of
+from margins.training.model import KernelModel, LinearModel, model_of
 from margins.training.schemes import fitted_scheme
 
 # Attributes that some fits set and others do not.
@@ -30,18 +29,18 @@ FITTED = (
 
 
 def run_attributes(fit):
-    """Return the attributes that describe the runs of a fit and their proofs (dict)."""
-    runs, phases = fit.runs, [run.phases for run in fit.runs]
+    """Return the attributes that describe how the problems of a fit ended, and their proofs (dict)."""
+    outcomes = fit.outcomes
     return {
-        "certificates_": [run.certificate for run in runs],
-        "learning_curve_": [run.history for run in runs],
-        "phases_": phases,
-        "n_iter_": max(run.n_epochs for run in runs),
-        "n_updates_": sum(run.certificate.n_updates for run in runs),
-        "n_accesses_": sum(run.n_accesses for run in runs),
-        "converged_": all(run.converged for run in runs),
+        "certificates_": [outcome.certificate for outcome in outcomes],
+        "learning_curve_": [outcome.history for outcome in outcomes],
+        "phases_": [outcome.phases for outcome in outcomes],
+        "n_iter_": max(outcome.n_epochs for outcome in outcomes),
+        "n_updates_": sum(outcome.certificate.n_updates for outcome in outcomes),
+        "n_accesses_": sum(outcome.n_accesses for outcome in outcomes),
+        "converged_": all(outcome.converged for outcome in outcomes),
         # The solver paths of all binary problems, without duplicates.
-        "solver_": ", ".join(dict.fromkeys(map(solver_path, filter(None, phases)))),
+        "solver_": ", ".join(dict.fromkeys(o.solver_path for o in outcomes if o.phases)),
     }
 
 
@@ -64,7 +63,7 @@ def sample_attributes(fit):
 
 def model_attributes(fit):
     """Return the attributes that predictions use, and the dual variables (dict)."""
-    model = model_of(fit.runs, fit.specification, fit.training_set)
+    model = model_of(fit.outcomes, fit.specification, fit.training_set)
     attributes = {"intercept_": model.intercept}
     if not isinstance(model, LinearModel):
         attributes["dual_coef_"] = model.dual_coef
@@ -78,7 +77,8 @@ def model_attributes(fit):
     attributes["coef_"] = model.coef
     if fit.specification.keep_dual:
         samples = fit.training_set.samples
-        dual = fit.training_set.scheme.gathered([_dual_of(run) for run in fit.runs], samples.codes)
+        duals = [_dual_of(outcome) for outcome in fit.outcomes]
+        dual = fit.training_set.scheme.gathered(duals, samples.codes)
         attributes["dual_coef_"] = _spread_to_all_samples(dual, samples)
     return attributes
 
@@ -119,13 +119,13 @@ def dense_coef(classifier):
     return coef.toarray() if sparse.issparse(coef) else coef
 
 
-def _dual_of(run):
+def _dual_of(outcome):
     """Return the dual variables that the certificate of a linear run uses (ndarray, shape (m,))."""
-    dual, data = run.dual_scale * run.hypothesis.dual, run.data
+    dual, data = outcome.dual_scale * outcome.hypothesis.dual, outcome.data
     if not data.has_free_intercept:
         return dual
     # Take the bounds of the loss: the bounds in the data belong to the solver's multiple of the dual.
-    return balanced(dual, array_of_each(run.loss.upper, len(dual)), data.signs)
+    return balanced(dual, array_of_each(outcome.loss.upper, len(dual)), data.signs)
 
 
 def _spread_to_all_samples(dual, samples):

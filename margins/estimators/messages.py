@@ -80,9 +80,9 @@ def not_converged(estimator, fit):
     """Return the warning about a fit if some of its binary problems have not converged (Unproven)."""
     problems = fit.training_set.scheme.names(fit.training_set.classes)
     unproven = [
-        run_not_converged(estimator, run, problem)
-        for problem, run in zip(problems, fit.runs, strict=True)
-        if not run.converged
+        run_not_converged(estimator, outcome, problem)
+        for problem, outcome in zip(problems, fit.outcomes, strict=True)
+        if not outcome.converged
     ]
     worst = worst_of(unproven)
     if len(unproven) == 1:
@@ -91,33 +91,33 @@ def not_converged(estimator, fit):
     return worst._replace(text=worst.text + others)
 
 
-def run_not_converged(estimator, run, problem=""):
+def run_not_converged(estimator, outcome, problem=""):
     """Return the warning that a run has not converged (Unproven)."""
-    certificate, for_problem = run.certificate, f" for {problem}" if problem else ""
-    text = f"{display_name(estimator)} did not converge{for_problem}: {run.message}. "
-    if run.indefinite is not None:
+    certificate, for_problem = outcome.certificate, f" for {problem}" if problem else ""
+    text = f"{display_name(estimator)} did not converge{for_problem}: {outcome.message}. "
+    if outcome.indefinite is not None:
         text += (
-            f"The kernel is not positive semidefinite: {run.indefinite}. The objective then has no "
+            f"The kernel is not positive semidefinite: {outcome.indefinite}. The objective then has no "
             "lower bound, and nothing can be proven."
         )
         return Unproven(certificate.gap, text)
-    text += estimator.describe(run)
-    required = run.specification.required_improvement
-    if certificate.improvement < required and run.loss.is_finite:
+    text += estimator.describe(outcome)
+    required = outcome.specification.required_improvement
+    if certificate.improvement < required and outcome.loss.is_finite:
         text += (
             f" {100 * certificate.improvement:.2g} % of the possible improvement over a constant "
             f"classifier is proven; {100 * required:.2g} % is required."
         )
-    if math.isinf(certificate.primal) and not run.loss.is_finite:
-        text += " This hyperplane does not separate the classes. " + _what_separates(estimator, run)
-    return Unproven(certificate.gap, text + _what_helps(estimator, run))
+    if math.isinf(certificate.primal) and not outcome.loss.is_finite:
+        text += " This hyperplane does not separate the classes. " + _what_separates(estimator, outcome)
+    return Unproven(certificate.gap, text + _what_helps(estimator, outcome))
 
 
-def _what_helps(estimator, run):
+def _what_helps(estimator, outcome):
     """Return advice on data or parameters that would let a fit prove its accuracy (str)."""
     if not estimator._is_linear:
-        return _what_helps_kernels(estimator) if _is_within_rounding(run) else ""
-    ratio = float(np.max(run.loss.C)) * float(run.data.ordinary_sqnorms.max())
+        return _what_helps_kernels(estimator) if _is_within_rounding(outcome) else ""
+    ratio = float(np.max(outcome.loss.C)) * float(outcome.data.ordinary_sqnorms.max())
     if ratio < MIN_USUAL_RATIO:
         return (
             f" C times the largest squared norm of a sample is {ratio:.3g}, so that rounding hides what "
@@ -142,17 +142,17 @@ def _what_helps_kernels(estimator):
     return text + "Lower C."
 
 
-def _is_within_rounding(run):
+def _is_within_rounding(outcome):
     """Return whether rounding of a kernel matrix exceeds the gap that the accuracy requires."""
-    if run.eps is None or run.weights.dual is None:
+    if outcome.required_gap is None or outcome.weights.dual is None:
         return False
-    change = 0.5 * run.dual_scale**2 * rounding_of_sqnorm(run.data, run.weights)
-    return change >= run.required_gap * run.certificate.dual
+    change = 0.5 * outcome.dual_scale**2 * rounding_of_sqnorm(outcome.data, outcome.weights)
+    return change >= outcome.required_gap * outcome.certificate.dual
 
 
-def _what_separates(estimator, run):
+def _what_separates(estimator, outcome):
     """Return advice for a hard-margin fit that has not separated the classes (str)."""
-    if run.ending is Ending.INFEASIBLE:
+    if outcome.ending is Ending.INFEASIBLE:
         return "Use a finite C, which allows for that."
     text = "If none does, the upper bound falls towards 0: use a finite C, which allows for that."
     if estimator.fit_intercept and getattr(estimator, "penalize_intercept", True):

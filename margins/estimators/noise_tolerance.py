@@ -236,8 +236,8 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             return training.train_with_seeds(self.phases, seeds)
         runs = [training.make_run(index, seed) for index, seed in enumerate(seeds)]
         phases = [phase for run in runs for phase in self.phases(run)]
-        train_in_one_pass(runs, phases, math.inf if training.budget is None else training.budget.end)
-        return runs
+        end_of_time = math.inf if training.budget is None else training.budget.end
+        return train_in_one_pass(runs, phases, end_of_time)
 
     # With votes, the model is the mistakes and votes of all hypotheses.
 
@@ -256,14 +256,14 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
 
     def _with_votes_of(self, fit, voted):
         """Return a model, new if it is None, with the mistakes and votes of a fit added (VotedModel)."""
-        histories = [run.averaging for run in fit.runs]
+        histories = [outcome.averaging for outcome in fit.outcomes]
         numbers = np.unique(np.concatenate([history.mistakes for history in histories]))
         vectors, support = fit.training_set.support(numbers)
         votes = (
             vectors,
             support + (0 if fit.continuation is None else fit.n_seen),
             fit.training_set.samples.codes[numbers],
-            fit.runs[0].data.weights[numbers],
+            fit.outcomes[0].data.weights[numbers],
             [np.searchsorted(numbers, history.mistakes).astype(np.int32) for history in histories],
             [history.votes for history in histories],
         )
@@ -294,9 +294,9 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             fit.specification.theta,
             fit.specification.sq_intercept_scaling,
         )
-        for index, run in enumerate(fit.runs):
-            held_out = run.orders.held_out
-            truth = run.data.signs[held_out]
+        for index, outcome in enumerate(fit.outcomes):
+            held_out = outcome.orders.held_out
+            truth = outcome.data.signs[held_out]
             errors = np.zeros(len(model.votes[index]), dtype=np.int64)
             for batch, products in kernel.blocks(samples.X[held_out], model.support_vectors, support):
                 errors += tail_errors(products, *lists[index], np.ascontiguousarray(truth[batch]))
@@ -313,13 +313,13 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
 
     def _check_stream(self):
         super()._check_stream()
-        self._check_averaging("partial_fit", "in a stream", getattr(self, "_streams", None))
+        self._check_averaging("partial_fit", "in a stream", getattr(self, "_state", None))
 
-    def _check_warm_start(self, streams):
-        super()._check_warm_start(streams)
-        self._check_averaging("fit", "with warm_start=True", streams)
+    def _check_warm_start(self, state):
+        super()._check_warm_start(state)
+        self._check_averaging("fit", "with warm_start=True", state)
 
-    def _check_averaging(self, method, where, streams):
+    def _check_averaging(self, method, where, state):
         """Raise a ValueError if the model cannot continue with this averaging."""
         averaging, name = (self.averaging, self.weighting), self._display_name(method)
         if self.averaging == "tail":
@@ -327,7 +327,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
                 f"averaging of {name} must not be 'tail' {where}: the tail is chosen on samples "
                 "held out of a training set. Got 'tail'."
             )
-        if streams is not None and averaging != self._model_averaging:
+        if state is not None and averaging != self._model_averaging:
             raise ValueError(
                 f"averaging and weighting of {name} must stay {self._model_averaging} until "
                 f"the end of the stream. Got {averaging}."

@@ -6,6 +6,7 @@ division into chunks. A fit leaves such a state, too: `partial_fit` continues fr
 next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
+import copy
 import math
 from contextlib import contextmanager
 from typing import Any, Self
@@ -26,7 +27,7 @@ from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import sample_attributes
 from margins.estimators.messages import name_rule_error
 from margins.estimators.names import Caller
-from margins.estimators.stream import SeenWeights, Stream, segments_of
+from margins.estimators.stream import Learned, LearningState, SeenWeights, Stream, segments_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
 from margins.parameters import BOOLEAN, parameter
@@ -145,21 +146,21 @@ class OnlineMixin(Declared):
                 with restored_on_error(self):
                     self._partial_fit(X, y, classes, sample_weight)
             except RuleError:
-                self._streams = None  # their weight vectors may be NaN
+                self._state = None  # its weight vectors may be NaN
                 raise
         return self
 
     def _partial_fit(self, X, y, classes, sample_weight):
         """Process a chunk, and set the fitted attributes."""
-        streams, name = getattr(self, "_streams", None), Caller(self, "partial_fit")
-        is_first = streams is None
+        state, name = getattr(self, "_state", None), Caller(self, "partial_fit")
+        is_first = state is None
+        state = LearningState([]) if is_first else state
         valid = validate_chunk(self, X, y, classes, is_first=is_first, name=name)
         samples = self._weighted(valid, sample_weight, all_classes=False)
         is_blank = len(samples.kept) == 0
         if is_blank:  # keep the shape and the labels of its samples, but do not process them
             samples = weighted_samples(name, valid, None, None, all_classes=False)
-        seen = SeenWeights() if is_first else getattr(self, "_seen_weights", SeenWeights())
-        means, seen = seen.followed_by(samples.weight, 0 if is_blank else len(samples.kept))
+        means, seen = state.weights.followed_by(samples.weight, 0 if is_blank else len(samples.kept))
         if math.isinf(seen.total):
             raise ValueError(f"The sum of all weights that {name} has seen must be finite. Got inf.")
         training_set = TrainingSet(samples, LINEAR, rows_of, mean_weight=means)
@@ -169,10 +170,11 @@ class OnlineMixin(Declared):
         # The units must not depend on the chunk.
         specification = self.specification(np.ones(1), continues=not is_first).for_stream()
         problems = [training_set.problem(code, specification) for code in scheme.positive]
-        n_seen, sqradius = (0, 0.0) if is_first else (self._n_seen, self._sqradius)
         if is_first:
             streams = [self._new_stream(specification, samples.n_features) for _ in problems]
-        segments = []
+        else:
+            streams = [self._stream_of(problem) for problem in state.problems]
+        segments, sqradius = [], state.sqradius
         if not is_blank:
             segments, sqradius = segments_of(
                 training_set.augmented_sqnorms(specification) + problems[0].loss.diag,
@@ -182,7 +184,7 @@ class OnlineMixin(Declared):
                     sqradius if sqradius >= SMALLEST_SQNORM else 1.0, specification, samples.weight
                 ),
             )
-        in_stream = samples._replace(kept=samples.kept + n_seen)
+        in_stream = samples._replace(kept=samples.kept + state.n_seen)
         with self._model_restored_on_error(streams):
             for stream, problem in zip(streams, problems, strict=True):
                 try:
@@ -191,15 +193,10 @@ class OnlineMixin(Declared):
                     name_rule_error(error, self, samples.kept)
                     raise
             training_set = training_set.with_samples(in_stream)
-            fit = Fit(training_set, specification, streams, n_seen=n_seen)
-            state = {
-                "_streams": streams,
-                "_n_seen": n_seen + samples.n_samples,
-                "_sqradius": sqradius,
-                "_seen_weights": seen,
-                "_digest": None,
-            }
-            self._set_attributes({**self._attributes_of_streams(fit), **state})
+            outcomes = [stream.outcome(specification) for stream in streams]
+            fit = Fit(training_set, specification, outcomes, n_seen=state.n_seen)
+            state = LearningState(streams, state.n_seen + samples.n_samples, sqradius, seen)
+            self._set_attributes({**self._attributes_of_streams(fit, state), "_state": state})
 
     @contextmanager
     def _model_restored_on_error(self, streams):
@@ -216,20 +213,20 @@ class OnlineMixin(Declared):
         """Process the samples of a chunk in one binary problem."""
         stream.process(data, segments)
 
-    def _attributes_of_streams(self, fit):
+    def _attributes_of_streams(self, fit, state):
         """Return the fitted attributes after a chunk (dict)."""
-        streams = fit.runs
+        outcomes = fit.outcomes
         return {
             **sample_attributes(fit),
             **self._model_attributes(fit),
             "certificates_": [],
-            "upper_bounds_": [stream.upper_bound for stream in streams],
-            "learning_curve_": [stream.history for stream in streams],
-            "phases_": [stream.phases for stream in streams],
+            "upper_bounds_": [outcome.upper_bound for outcome in outcomes],
+            "learning_curve_": [outcome.history for outcome in outcomes],
+            "phases_": [outcome.phases for outcome in outcomes],
             "solver_": "rules",
-            "n_iter_": max(stream.n_epochs for stream in streams),
-            "n_updates_": sum(stream.weights.n_updates for stream in streams),
-            "n_accesses_": sum(stream.n_accesses for stream in streams),
+            "n_iter_": max(outcome.n_epochs for outcome in outcomes),
+            "n_updates_": sum(outcome.weights.n_updates for outcome in outcomes),
+            "n_accesses_": sum(outcome.n_accesses for outcome in outcomes),
             "converged_": False,
         }
 
@@ -237,7 +234,7 @@ class OnlineMixin(Declared):
 
     def _check_state_is_kept(self, method, advice):
         """Raise a ValueError for a model without the state that training continues from."""
-        if hasattr(self, "classes_") and not hasattr(self, "_streams"):
+        if hasattr(self, "classes_") and not hasattr(self, "_state"):
             raise ValueError(
                 f"The model of {self._display_name(method)} must have the state of its stream to "
                 f"continue. Got a model without it: skops files omit it, pickles keep it. {advice}."
@@ -245,16 +242,14 @@ class OnlineMixin(Declared):
 
     def _continuation(self):
         self._check_state_is_kept("fit", "With warm_start=False, a fit starts from zero")
-        streams = getattr(self, "_streams", None)
-        self._check_warm_start(streams)
-        if streams is None:
+        state = getattr(self, "_state", None)
+        self._check_warm_start(state)
+        if state is None:
             return None
-        return StreamContinuation(
-            streams, self.classes_, self.n_features_in_, self._n_seen, self._digest
-        )
+        return StreamContinuation(state, self._stream_of, self.classes_, self.n_features_in_)
 
-    def _check_warm_start(self, streams):
-        """Raise a ValueError if a warm start from these streams does not allow the parameters."""
+    def _check_warm_start(self, state):
+        """Raise a ValueError if a warm start from this state does not allow the parameters."""
         if not self._is_linear:
             raise ValueError(
                 f"warm_start of {self._display_name('fit')} must be False with a kernel other than "
@@ -263,25 +258,24 @@ class OnlineMixin(Declared):
 
     def _attributes_of(self, fit):
         continuation, samples = fit.continuation, fit.training_set.samples
-        if continuation is not None and not continuation.has_same_samples:
-            # The bound divides by a sum that includes other samples.
-            for run in fit.runs:
-                run.certificate = run.certificate.without_bound()
         attributes = super()._attributes_of(fit)
         if fit.training_set.is_kernel:
-            state = {"_streams": None, "_n_seen": 0, "_sqradius": 0.0, "_digest": None}
-            return {**attributes, **state, "_seen_weights": SeenWeights()}
+            return {**attributes, "_state": None}
         digest = None if continuation is None else continuation.digest
         if self.warm_start and continuation is None:
             digest = digest_of(samples)
-        return {
-            **attributes,
-            "_streams": [self._stream_after(run, samples) for run in fit.runs],
-            "_sqradius": max(run.sqradius for run in fit.runs),
-            "_n_seen": samples.n_samples + (0 if continuation is None else continuation.n_seen),
-            "_seen_weights": SeenWeights().followed_by(samples.weight, len(samples.kept))[1],
-            "_digest": digest,
-        }
+        state = LearningState(
+            [self._kept_of(outcome, samples) for outcome in fit.outcomes],
+            samples.n_samples + (0 if continuation is None else continuation.n_seen),
+            max(outcome.data.max_sqnorm for outcome in fit.outcomes),
+            SeenWeights().followed_by(samples.weight, len(samples.kept))[1],
+            digest,
+        )
+        return {**attributes, "_state": state}
+
+    def _kept_of(self, outcome, samples):
+        """Return what a fit keeps of a binary problem, for `_stream_of`."""
+        return Learned.of(outcome, keep_dual=self.warm_start)
 
     def _new_stream(self, specification, n_features):
         """Return the state of one binary problem before the first sample (Stream)."""
@@ -291,12 +285,19 @@ class OnlineMixin(Declared):
             averaging = averaging.for_stream()
         return Stream(weights, averaging, specification.theta)
 
-    def _stream_after(self, run, samples):
-        """Return the state of one binary problem after a fit (Stream)."""
-        averaging = None if run.averaging is None else run.averaging.for_stream()
-        stream = Stream(run.weights.without_dual(), averaging, run.theta)
-        stream.go_on_from(run, self.warm_start)
-        return stream
+    def _stream_of(self, problem, keep_dual=False):
+        """Return the stream of a binary problem, made now if the last samples were those of a fit."""
+        if isinstance(problem, Stream):
+            return problem
+        weights, averaging = problem.weights, problem.averaging
+        if keep_dual:  # for the same samples
+            weights, averaging = copy.deepcopy((weights, averaging))
+        else:
+            weights = weights.without_dual()
+            averaging = None if averaging is None else averaging.for_stream()
+        return self._stream_type.after(problem, weights, averaging)
+
+    _stream_type = Stream
 
     def _check_stream(self):
         """Raise a ValueError if streams do not allow the parameters or the fitted model."""

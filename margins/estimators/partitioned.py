@@ -91,8 +91,8 @@ def takes_partitions(estimator, X):
 def fit_in_partitions(estimator, X, y, sample_weight):
     """Fit samples in partitions by Newton steps, without changing the estimator (Fit)."""
     with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
-        runs = partitioned.train(partitioned.problems([estimator.C]))
-        return fit_of(partitioned.scanned, runs, partitioned.absent())
+        outcomes = partitioned.train(partitioned.problems([estimator.C]))
+        return fit_of(partitioned.scanned, outcomes, partitioned.absent())
 
 
 def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
@@ -111,7 +111,7 @@ def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
     return PartitionedFit(executor, settings)
 
 
-def fit_of(scanned, runs, absent):
+def fit_of(scanned, outcomes, absent):
     """Return the fit of all binary problems, in the form of a fit in memory (Fit).
 
     `absent` are the classes without samples of positive weight, as in `Samples`.
@@ -127,4 +127,4 @@ def fit_of(scanned, runs, absent):
         scanned.feature_names,
         absent,
     )
-    return Fit(SamplesElsewhere(samples), runs[0].specification, runs)
+    return Fit(SamplesElsewhere(samples), outcomes[0].specification, outcomes)

@@ -204,11 +204,11 @@ def _fits_along(
     """Return the fits for ascending values of C."""
     if takes_partitions(estimator, X):
         with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
-            runs = partitioned.train(partitioned.problems(Cs))
-            n_problems = len(runs) // len(Cs)
+            outcomes = partitioned.train(partitioned.problems(Cs))
+            n_problems = len(outcomes) // len(Cs)
             return [
-                fit_of(partitioned.scanned, runs[begin : begin + n_problems], partitioned.absent())
-                for begin in range(0, len(runs), n_problems)
+                fit_of(partitioned.scanned, outcomes[begin : begin + n_problems], partitioned.absent())
+                for begin in range(0, len(outcomes), n_problems)
             ]
     training_set = estimator.training_set(X, y, sample_weight)
     if not training_set.is_kernel:
@@ -216,8 +216,8 @@ def _fits_along(
         check_model_fits("svm_path", n_problems * len(Cs), n_features)
     specification = estimator.specification(training_set.sqnorms)
     paths = paths_of(training_set, specification, estimator, Cs)
-    runs_per_c = paths.train_all(estimator.random_state, Cs, lambda index, run: run, estimator.n_jobs)
-    return [Fit(training_set, runs[0].specification, list(runs)) for runs in runs_per_c]
+    per_c = paths.train_all(estimator.random_state, Cs, lambda _, outcome: outcome, estimator.n_jobs)
+    return [Fit(training_set, outcomes[0].specification, list(outcomes)) for outcomes in per_c]
 
 
 def grid_of(Cs: Any, caller: object) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from margins.data.types import MatrixLike
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.solvers.base import Ending
 from margins.solvers.hard_margin import radius_of
+from margins.solvers.outcome import Outcome
 from margins.solvers.rounding import EPSILON
 from margins.training.fit import Fit, Training
 from margins.tuning import TUNING
@@ -123,24 +124,24 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
             "others, pass y == label."
         )
     specification = classifier.specification(training_set.sqnorms)
-    (run,) = Training(training_set, specification).train(classifier.phases, classifier.random_state)
-    hidden = _hidden_by_rounding(run, training_set)
+    (outcome,) = Training(training_set, specification).train(classifier.phases, classifier.random_state)
+    hidden = _hidden_by_rounding(training_set, specification)
     may_move = training_set.is_kernel and training_set.rows.blocks.matrix_fits
-    if may_move and hidden is None and _answer(run) is None:
-        run = _run_from_first_sample(classifier, training_set)
-    answer, reason = _answer(run), None
+    if may_move and hidden is None and _answer(outcome) is None:
+        outcome = _from_first_sample(classifier, training_set)
+    answer, reason = _answer(outcome), None
     if not answer and hidden is not None:
         answer, reason = None, hidden
     elif answer is None:
-        reason = f"the fit ended without a proof: {run.ending.name.lower().replace('_', ' ')}"
-    classifier.set_fitted(Fit(training_set, specification, [run]))
-    support = np.flatnonzero(run.hypothesis.dual)
-    dual, is_positive = run.hypothesis.dual[support], run.data.signs[support] > 0
+        reason = f"the fit ended without a proof: {outcome.ending.name.lower().replace('_', ' ')}"
+    classifier.set_fitted(Fit(training_set, specification, [outcome]))
+    support = np.flatnonzero(outcome.hypothesis.dual)
+    dual, is_positive = outcome.hypothesis.dual[support], outcome.data.signs[support] > 0
     class_sums = np.where(is_positive, dual[is_positive].sum(), dual[~is_positive].sum())
     return Separability(
         answer,
-        run.certificate.margin,
-        run.certificate.upper_bound,
+        outcome.certificate.margin,
+        outcome.certificate.upper_bound,
         training_set.samples.kept[support],
         dual / class_sums,
         classifier,
@@ -148,20 +149,21 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     )
 
 
-def _answer(run: Any) -> bool | None:
+def _answer(outcome: Outcome) -> bool | None:
     """Return whether a hyperplane separates the classes of a run; None: nothing is proven."""
-    if run.ending is Ending.INFEASIBLE and run.hypothesis.dual.any():
+    if outcome.ending is Ending.INFEASIBLE and outcome.hypothesis.dual.any():
         return False
-    return run.certificate.margin > 0 or None
+    return outcome.certificate.margin > 0 or None
 
 
-def _hidden_by_rounding(run: Any, training_set: Any) -> str | None:
+def _hidden_by_rounding(training_set: Any, specification: Any) -> str | None:
     """Return why no set of samples proves inseparability; None if rounded kernel values allow it."""
     if not training_set.is_kernel or training_set.kernel.name == "precomputed":
         return None
     largest = float(training_set.sqnorms.max())
+    data = training_set.problem(1, specification).data
     hidden = math.sqrt(N_ROUNDED * EPSILON * largest)  # in the distance of two points
-    if not hidden > TUNING.hard_margin.separable_at_end * radius_of(run.data):
+    if not hidden > TUNING.hard_margin.separable_at_end * radius_of(data):
         return None
     return (
         f"rounding hides margins of {hidden:.2g}, because kernel values of {largest:.2g} are rounded: "
@@ -169,8 +171,8 @@ def _hidden_by_rounding(run: Any, training_set: Any) -> str | None:
     )
 
 
-def _run_from_first_sample(classifier: MarginClassifier, training_set: Any) -> Any:
-    """Return a run whose feature space has its origin at the first sample, where it rounds less.
+def _from_first_sample(classifier: MarginClassifier, training_set: Any) -> Outcome:
+    """Train in a feature space with its origin at the first sample, where kernel values round less.
 
     Its dual variables and its intercept are those of the original kernel.
     """
@@ -180,7 +182,7 @@ def _run_from_first_sample(classifier: MarginClassifier, training_set: Any) -> A
     codes = training_set.samples.codes
     other_set = other.training_set(0.5 * (moved + moved.T), codes)
     specification = other.specification(other_set.sqnorms)
-    (run,) = Training(other_set, specification).train(other.phases, other.random_state)
-    coefficients = run.data.signs * run.hypothesis.dual
-    run.set_threshold(run.theta + float(coefficients @ (matrix[:, 0] - matrix[0, 0])))
-    return run
+    (outcome,) = Training(other_set, specification).train(other.phases, other.random_state)
+    coefficients = outcome.data.signs * outcome.hypothesis.dual
+    shift = float(coefficients @ (matrix[:, 0] - matrix[0, 0]))
+    return outcome._replace(theta=outcome.theta + shift)

@@ -1,7 +1,7 @@
-"""The state kept between two chunks of a stream, and between a fit and the training that continues it.
+"""What training continues from: streams between two chunks, and the outcomes of a fit.
 
-It holds everything that further updates read: a weight vector, its counters and the averaging over its
-iterates. It keeps neither samples nor dual variables: a sample of a later chunk is a new sample, with a
+A stream holds everything that further updates read: a weight vector, its counters and the averaging
+over its iterates. It keeps neither samples nor dual variables: a sample of a later chunk is new, with a
 separate slack term and dual variable.
 """
 
@@ -9,7 +9,7 @@ import copy
 import math
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from margins._update import Averaging, WeightVector
 from margins.rules import Average, LongestSurvivor, MistakeHistory, Pocket
 from margins.solvers.base import PhaseRecord
 from margins.solvers.custom._budget import Cache
-from margins.solvers.driver import Epoch
+from margins.solvers.history import Epoch
+from margins.solvers.outcome import Outcome
 
 
 class SeenWeights(NamedTuple):
@@ -37,42 +38,64 @@ class SeenWeights(NamedTuple):
         return totals / np.arange(self.n_samples + 1, seen.n_samples + 1), seen
 
 
+class LearningState(NamedTuple):
+    """The state of an estimator from which `partial_fit` and a warm start continue."""
+
+    problems: list[Any]  # of each binary problem: `Learned` after a fit, a Stream after a chunk
+    n_seen: int = 0  # samples so far, those of weight 0 included
+    sqradius: float = 0.0  # R^2, the largest squared norm of a sample so far
+    weights: SeenWeights = SeenWeights()
+    digest: str | None = None  # identifies the samples of the last fit, if it had warm_start=True
+
+
 @dataclass
-class Stream:
-    """One binary problem of a stream, between two chunks.
+class Learned:
+    """What a fit keeps of a binary problem for training that continues."""
 
-    Attributes have the same names as in `margins.solvers.driver.Run`.
-    """
-
-    weights: WeightVector  # The weight vector, without dual variables
+    weights: WeightVector
     averaging: Averaging | None
-    theta: float  # As in a run
-    data: object = None
+    theta: float  # threshold of the score
+    # Factor from the hypothesis to `coef_`, taken from the fit that a stream continues; without a fit 1,
+    # because scaling to functional margin 1 would need another pass over the samples.
+    scale: float = 1.0
     history: list = field(default_factory=list)
+    earlier: list = field(default_factory=list)  # phases that have ended
     n_epochs: int = 0
     n_accesses: int = 0
-    seconds: float = 0.0
-    # Factor from the hypothesis to `coef_`, taken from the fit that the stream continues; without a fit
-    # 1, because scaling to functional margin 1 would need another pass over the samples.
-    primal_scale: float = 1.0
-    earlier: list = field(default_factory=list)  # Phases of the fit that the stream continues
-    counts: tuple = (0, 0, 0)  # Epochs, updates and accesses before the first chunk
-    # State of that fit, including its dual variables, for a warm start on the same samples.
-    of_fit: tuple | None = None
-    converged = False
 
-    def go_on_from(self, run, warm_start):
-        """Take over the counters and the scale of a run that has ended."""
-        self.history, self.earlier = list(run.history), list(run.phases)
-        self.n_epochs, self.n_accesses = run.n_epochs, run.n_accesses
-        self.counts = run.n_epochs, run.weights.n_updates, run.n_accesses
-        if math.isfinite(run.primal_scale) and run.primal_scale > 0:
-            self.primal_scale = run.primal_scale
-        if warm_start:
-            averaging = run.averaging
-            if isinstance(averaging, MistakeHistory):
-                averaging = averaging.for_stream()  # the model has its mistakes
-            self.of_fit = copy.deepcopy((run.weights, averaging))
+    @classmethod
+    def of(cls, outcome, keep_dual):
+        """Return what the outcome of a fit leaves, without dual variables that nothing needs."""
+        weights, averaging = outcome.weights, outcome.averaging
+        if not keep_dual and weights.dual is not None:
+            weights = weights.without_dual()
+        if averaging is not None and (not keep_dual or isinstance(averaging, MistakeHistory)):
+            averaging = averaging.for_stream()  # the model has its mistakes
+        scale = outcome.scale if math.isfinite(outcome.scale) and outcome.scale > 0 else 1.0
+        counts = outcome.n_epochs, outcome.n_accesses
+        return cls(weights, averaging, outcome.theta, scale, outcome.history, outcome.phases, *counts)
+
+    def __getstate__(self):
+        return {key: as_plain(value) for key, value in vars(self).items()}
+
+    def __setstate__(self, state):
+        vars(self).update({key: from_plain(value) for key, value in state.items()})
+
+
+@dataclass
+class Stream(Learned):
+    """One binary problem of a stream, between two chunks; its weights have no dual variables."""
+
+    data: object = None
+    seconds: float = 0.0
+    counts: tuple = (0, 0, 0)  # epochs, updates and accesses before the first chunk
+
+    @classmethod
+    def after(cls, learned, weights, averaging):
+        """Return a stream that continues a fit, with these copies of its weights."""
+        counts = learned.n_epochs, weights.n_updates, learned.n_accesses
+        state = {**vars(learned), "weights": weights, "averaging": averaging}
+        return cls(**{**state, "history": list(learned.history)}, counts=counts)
 
     @property
     def phases(self):
@@ -81,22 +104,31 @@ class Stream:
         counts = (total - before for total, before in zip(totals, self.counts, strict=True))
         return [*self.earlier, PhaseRecord("rules", *counts, self.seconds)]
 
-    @property
-    def hypothesis(self):
-        if self.averaging is None:
-            return self.weights
-        return self.averaging.hypothesis(self.weights, self.data)
-
-    @property
-    def upper_bound(self):
-        """The bound |a| / S, which no margin of all samples so far exceeds; inf before any update."""
-        total = self.weights.dual_sum
-        return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
+    def outcome(self, specification):
+        """Return the outcome of the samples so far (Outcome)."""
+        hypothesis, scale = self.weights, specification.model_scale
+        if self.averaging is not None:
+            hypothesis = self.averaging.hypothesis(self.weights, self.data)
+        return Outcome(
+            specification,
+            self.data,
+            hypothesis,
+            self.weights,
+            certificate=None,
+            ending=None,
+            history=self.history,
+            phases=self.phases,
+            scale=self.scale if scale is None else scale,
+            theta=self.theta,
+            n_epochs=self.n_epochs,
+            n_accesses=self.n_accesses,
+            averaging=self.averaging,
+        )
 
     def process(self, data, segments):
         """Process the samples of a chunk, in order."""
         start = time.perf_counter()
-        self.data, self.of_fit = data, None
+        self.data = data
         n_mistakes = self.process_segments(segments)
         self.n_epochs += 1
         self.n_accesses += sum(len(order) for _, order in segments)
@@ -129,23 +161,15 @@ class Stream:
         del history[saved["history"] :]
         vars(self).update(saved, history=history)
 
-    def resume(self, run, same_samples):
-        """Make a new run start where the last fit or chunk ended."""
-        is_of_fit = same_samples and self.of_fit is not None
-        state = self.of_fit if is_of_fit else (self.weights, self.averaging)
-        weights, averaging = copy.deepcopy(state)
+    def resume(self, run):
+        """Make a new run start where the stream is."""
+        weights, averaging = copy.deepcopy((self.weights, self.averaging))
         if isinstance(averaging, MistakeHistory):
             averaging.forget()
         run.resume(weights, averaging)
-        if is_of_fit:
-            weights.recompute(run.data)  # C may have changed
 
     def __getstate__(self):
-        state = {key: as_plain(value) for key, value in vars(self).items()}
-        return {**state, "data": None}  # its arrays belong to the caller
-
-    def __setstate__(self, state):
-        vars(self).update({key: from_plain(value) for key, value in state.items()})
+        return {**super().__getstate__(), "data": None}  # its arrays belong to the caller
 
 
 # Compiled classes of a state, and the functions that make their instances from arguments.

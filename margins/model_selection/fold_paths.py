@@ -16,7 +16,8 @@ from margins.kernels._columns import inner_products
 from margins.linalg.teams import run_tasks
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
-from margins.training.fit import Fit, intercept_of, model_of, scale_of
+from margins.training.fit import Fit
+from margins.training.model import model_of
 
 
 class FoldFit(NamedTuple):
@@ -58,7 +59,7 @@ class FoldPath:
         self.n_problems = self.scheme.n_problems
         self.scores = np.empty((len(Cs), len(test), self.n_problems))
         self.fits = [[None] * self.n_problems for _ in Cs]
-        self.runs = [[None] * self.n_problems for _ in Cs] if keeps_models else None
+        self.outcomes = [[None] * self.n_problems for _ in Cs] if keeps_models else None
 
     def train(self, problem, seed, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
@@ -66,19 +67,18 @@ class FoldPath:
         name = self.scheme.names(self.training_set.classes)[problem]
         coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
 
-        def visit(i, run):
+        def visit(i, outcome):
             if is_kernel:  # training already summed over the support vectors, for all samples
-                scale = scale_of(run, run.specification)
-                intercept = intercept_of(run, run.hypothesis, scale)
-                self.scores[i, :, problem] = intercept + scale * run.weights.weights[self.test]
+                sums = outcome.scale * outcome.weights.weights[self.test]
+                self.scores[i, :, problem] = outcome.intercept() + sums
             else:
-                model = model_of([run], run.specification, self.training_set)
+                model = model_of([outcome], outcome.specification, self.training_set)
                 self.scores[i, :, problem], coefs[i] = model.intercept, model.coef
             self.fits[i][problem] = FoldFit(
-                run.certificate, run.converged, run.n_epochs, run.solver_path, name
+                outcome.certificate, outcome.converged, outcome.n_epochs, outcome.solver_path, name
             )
-            if self.runs is not None:
-                self.runs[i][problem] = run
+            if self.outcomes is not None:
+                self.outcomes[i][problem] = outcome
 
         # With a kernel, training knows the products with the samples outside a problem, too.
         self.paths.train(problem, seed, self.Cs, visit, same_rows=is_kernel)
@@ -91,18 +91,18 @@ class FoldPath:
 
     def metrics(self, scoring, X, y):
         """Return the metric of the test set for every C: ndarray of float64, shape (n_cs,)."""
-        X_test = None if self.runs is None else _safe_indexing(X, self.test)
+        X_test = None if self.outcomes is None else _safe_indexing(X, self.test)
         y_test, values = y[self.test], np.empty(len(self.Cs))
         for i, C in enumerate(self.Cs):
-            if self.runs is None:
+            if self.outcomes is None:
                 classes, scores = self.training_set.classes, self.scores[i]
                 labels = self.scheme.predict(scores, classes)
                 model = Decided(self.scheme.decision(scores), classes, labels)
             else:
                 model = copy.copy(self.estimator)
                 model.C = float(C)
-                runs = self.runs[i]
-                model.set_fitted(Fit(self.training_set, runs[0].specification, runs))
+                outcomes = self.outcomes[i]
+                model.set_fitted(Fit(self.training_set, outcomes[0].specification, outcomes))
             values[i] = scoring.of(model, X_test, y_test)[scoring.refit]
         return values
 

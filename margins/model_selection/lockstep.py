@@ -26,7 +26,8 @@ from margins.estimators.predictions import VOTING
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
-from margins.training.fit import model_of
+from margins.solvers.outcome import Outcome
+from margins.training.model import model_of
 
 # The weight matrix should stay in the second-level cache (bytes), but each traversal of a row should
 # serve at least MIN_COLUMNS models.
@@ -170,27 +171,24 @@ class _Model:
     n_updates: int = 0
     n_epochs: int = 0
 
-
-@dataclass
-class _Column:
-    """A trained model with one averaging; stands in for a `margins.solvers.driver.Run`."""
-
-    model: _Model
-    averaging: Averaging | None
-
-    @property
-    def data(self):
-        return self.model.data
-
-    @property
-    def theta(self):
-        return self.model.parameters.theta
-
-    @property
-    def hypothesis(self):
-        if self.averaging is None:
-            return self.model.weights
-        return self.averaging.hypothesis(self.model.weights, self.model.data)
+    def outcome(self, specification, averaging):
+        """Return the outcome of the model with one of its averagings (Outcome)."""
+        hypothesis = self.weights
+        if averaging is not None:
+            hypothesis = averaging.hypothesis(self.weights, self.data)
+        return Outcome(
+            specification,
+            self.data,
+            hypothesis,
+            self.weights,
+            certificate=None,
+            ending=None,
+            history=[],
+            phases=[],
+            scale=specification.model_scale,
+            theta=self.parameters.theta,
+            averaging=averaging,
+        )
 
 
 class _Candidate:
@@ -236,15 +234,18 @@ class _Candidate:
         return self.averaging_name[0] in VOTING
 
     @property
-    def columns(self):
-        """Trained models with the averaging of this setting: list of _Column."""
-        return [_Column(model, model.averagings.get(self.averaging_name)) for model in self.models]
+    def outcomes(self):
+        """The outcomes of the trained models with the averaging of this setting: list of Outcome."""
+        return [
+            model.outcome(self.specification, model.averagings.get(self.averaging_name))
+            for model in self.models
+        ]
 
     def scores(self, X_test):
         """Return the test set's scores, as the estimator computes them: shape (n_test, n_problems)."""
         if self.is_voting:
-            return votes_of_all([self.columns], self.training_set.samples, X_test)[0]
-        return model_of(self.columns, self.specification, self.training_set).scores(X_test)
+            return votes_of_all([self.outcomes], self.training_set.samples, X_test)[0]
+        return model_of(self.outcomes, self.specification, self.training_set).scores(X_test)
 
     def collect(self, scores):
         """Store the results in `trained`, and release the models."""
@@ -302,7 +303,7 @@ def _score_batch(batch, X_test):
     voting, singles = [], []
     for candidate in batch:
         (voting if are_sparse and candidate.is_voting else singles).append(candidate)
-    votes = votes_of_all([candidate.columns for candidate in voting], samples, X_test)
+    votes = votes_of_all([candidate.outcomes for candidate in voting], samples, X_test)
     for candidate, scores in zip(voting, votes, strict=True):
         candidate.collect(scores)
     for candidate in singles:

@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer
 from margins.estimators.partitioned import fit_of
 from margins.model_selection.fold_paths import FoldFit
 from margins.partitions.fit import PartitionedFit
-from margins.training.fit import model_of
+from margins.training.model import model_of
 from margins.training.schemes import scheme_of
 
 DEFAULT_FOLDS = 5
@@ -106,23 +106,25 @@ def score_partitions(
 ) -> ScoredFolds:
     """Train all folds with every C, and score the samples that each fold leaves out."""
     folds, classes = range(n_folds), partitioned.scanned.classes
-    runs = partitioned.train(partitioned.problems(Cs, folds))
-    n_problems = len(runs) // (len(Cs) * n_folds)
-    # Indexed by C, fold and problem.
-    grid = np.array(runs, dtype=object).reshape(len(Cs), n_folds, n_problems)
+    outcomes = partitioned.train(partitioned.problems(Cs, folds))
+    n_problems = len(outcomes) // (len(Cs) * n_folds)
+    # By C and fold, each with the outcomes of all problems.
+    grid = [outcomes[begin : begin + n_problems] for begin in range(0, len(outcomes), n_problems)]
     fitted = [
-        fit_of(partitioned.scanned, list(runs_of_fit), partitioned.absent(index % n_folds))
-        for index, runs_of_fit in enumerate(grid.reshape(-1, n_problems))
+        fit_of(partitioned.scanned, of_fit, partitioned.absent(index % n_folds))
+        for index, of_fit in enumerate(grid)
     ]
-    models: list[Any] = [model_of(fit.runs, fit.specification, fit.training_set) for fit in fitted]
+    models: list[Any] = [model_of(fit.outcomes, fit.specification, fit.training_set) for fit in fitted]
     counts = partitioned.confusions(
         [(index % n_folds, model.coef, model.intercept) for index, model in enumerate(models)]
     )
     scores = np.array([metric(table, classes) for table in counts]).reshape(len(Cs), n_folds).T
     names = scheme_of("ovr", len(classes)).names(classes)
 
-    def proven(run: Any, name: str) -> FoldFit:
-        return FoldFit(run.certificate, run.converged, run.n_epochs, "newton", name)
+    def proven(outcome: Any, name: str) -> FoldFit:
+        return FoldFit(outcome.certificate, outcome.converged, outcome.n_epochs, "newton", name)
 
-    fits = [[list(map(proven, grid[i, fold], names)) for i in range(len(Cs))] for fold in folds]
+    fits = [
+        [list(map(proven, grid[i * n_folds + fold], names)) for i in range(len(Cs))] for fold in folds
+    ]
     return ScoredFolds(scores, fits)

@@ -14,31 +14,22 @@ def votes_of_all(fits, samples, X_test):
     They equal the votes that each estimator counts, except for the rounding of inner products of dense
     samples.
     """
-    runs = list(chain.from_iterable(fits))
-    if not runs:
+    outcomes = list(chain.from_iterable(fits))
+    if not outcomes:
         return []
     position_in_support = np.full(len(samples.codes), -1, dtype=np.int32)
-    for run in runs:
-        position_in_support[run.averaging.mistakes] = 0
+    for outcome in outcomes:
+        position_in_support[outcome.averaging.mistakes] = 0
     support = np.flatnonzero(position_in_support == 0)
     position_in_support[support] = np.arange(len(support))
-    weight = runs[0].data.weights[support]
-    labels = {
-        code: np.where(samples.codes[support] == code, weight, -weight)
-        for code in {run.model.parameters.code for run in runs}
-    }
-    lists = [[_list_of(run, position_in_support, labels) for run in problems] for problems in fits]
+    weight = outcomes[0].data.weights[support]
+    labels = {id(data): data.signs[support] * weight for data in (end.data for end in outcomes)}
+    lists = [[_list_of(end, position_in_support, labels) for end in problems] for problems in fits]
     return count_in_blocks(LINEAR, X_test, samples.X[support], support, lists)
 
 
-def _list_of(run, position_in_support, labels):
+def _list_of(outcome, position_in_support, labels):
     """Return the arguments of `count_votes` after the products."""
-    parameters, averaging = run.model.parameters, run.averaging
+    data, averaging = outcome.data, outcome.averaging
     mistakes = position_in_support[averaging.mistakes]
-    return (
-        mistakes,
-        labels[parameters.code],
-        averaging.votes,
-        parameters.theta,
-        parameters.sq_intercept_scaling,
-    )
+    return mistakes, labels[id(data)], averaging.votes, outcome.theta, data.sq_intercept_scaling

@@ -16,7 +16,7 @@ from margins.estimators.messages import run_not_converged, worst_of
 from margins.estimators.names import display_name
 from margins.model_selection.lockstep import Trained, reason_for_single_fits
 from margins.training.along_c import paths_of
-from margins.training.fit import model_of
+from margins.training.model import model_of
 
 # Types that are compared by value; other values must be the same object.
 PLAIN = (bool, int, float, str)
@@ -71,13 +71,13 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     order = np.argsort(Cs, kind="stable")
     paths = paths_of(training_set, specification, estimator, Cs)
 
-    def result_of(index, run):
+    def result_of(index, outcome):
         unproven = None
-        if not run.converged:
+        if not outcome.converged:
             problem = training_set.scheme.names(training_set.classes)[index]
-            unproven = run_not_converged(estimator, run, problem)
-        scores = model_of([run], run.specification, training_set).scores(X_test).ravel()
-        return scores, run.n_epochs, run.certificate.n_updates, unproven
+            unproven = run_not_converged(estimator, outcome, problem)
+        scores = model_of([outcome], outcome.specification, training_set).scores(X_test).ravel()
+        return scores, outcome.n_epochs, outcome.certificate.n_updates, unproven
 
     results = paths.train_all(estimator.random_state, [float(Cs[i]) for i in order], result_of)
     trained, scheme = [None] * len(Cs), training_set.scheme

@@ -19,7 +19,7 @@ from margins.partitions.start import start_at_zero, start_of, together
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
 from margins.solvers.specification import Specification
-from margins.training.fit import AbsentRun
+from margins.training.fit import nothing_to_separate
 from margins.training.schemes import positive_codes
 from margins.tuning import TUNING
 
@@ -59,16 +59,12 @@ class Summary(NamedTuple):
 
     n_samples: int
     n_features: int
-    # max_sqnorm: the largest |x_k|^2 + rho^2
     sq_intercept_scaling: float
     has_free_intercept: bool
-    max_sqnorm: float
-    # loss, mean_loss: the loss with the largest penalty of any sample, and with the mean penalty of all
-    # samples
-    loss: Any
-    mean_loss: Any
-    # constant: the objective of the best constant classifier
-    constant: float
+    max_sqnorm: float  # the largest |x_k|^2 + rho^2
+    loss: Any  # the loss with the largest penalty of any sample
+    mean_loss: Any  # the loss with the mean penalty of all samples
+    constant: float  # the objective of the best constant classifier
 
     @property
     def ordinary_sqnorms(self):
@@ -154,18 +150,24 @@ class PartitionedFit:
     def train(self, problems):
         """Train binary problems, as many at a time as the memory limit of the partitions allows."""
         self.check_penalties([problem.C for problem in problems])
-        setting, runs = self._setting(problems), []
+        setting, outcomes = self._setting(problems), []
         n_per_fit = len(self.problems([1.0]))
         size = max(1, self._max_together(setting) // n_per_fit) * n_per_fit
         for begin in range(0, len(problems), size):
             group = range(begin, min(begin + size, len(problems)))
             with self._storing_states(setting) as setting:
-                together = [self._run(number, problems[number], setting) for number in group]
-                run_together(
-                    self._executor, setting, [run for run in together if run.problem is not None]
-                )
-            runs += together
-        return runs
+                runs = [self._run(number, problems[number], setting) for number in group]
+                trained = run_together(self._executor, setting, list(filter(None, runs)))
+            outcomes += [
+                self._nothing_to_separate(problems[number]) if run is None else trained[number]
+                for number, run in zip(group, runs, strict=True)
+            ]
+        return outcomes
+
+    def _nothing_to_separate(self, problem):
+        """Return the outcome of a problem that is not trained."""
+        specification = self._settings.specification._replace(C=problem.C)
+        return nothing_to_separate(specification, self.scanned.n_features, 0)
 
     def confusions(self, models):
         """Predict, with each model, the samples of the fold that it left out, in one pass."""
@@ -192,11 +194,11 @@ class PartitionedFit:
         return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
 
     def _run(self, number, problem, setting):
-        """Return the run of one binary problem: a NewtonRun, or an AbsentRun."""
+        """Return the NewtonRun of a binary problem; None if a class has no samples."""
         settings, scanned = self._settings, self.scanned
         specification = settings.specification._replace(C=problem.C)
         if problem.positive in self.absent(problem.fold) and specification.has_free_intercept:
-            return AbsentRun(specification, scanned.n_features, 0)
+            return None
         largest = problem.C * float((self._by_class * scanned.heaviest).max())
         mean = problem.C * float(self._by_class @ scanned.totals) / scanned.n_samples
         losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
@@ -250,8 +252,11 @@ class PartitionedFit:
 
 
 def run_together(executor, setting, runs):
-    """Run the steps of all binary problems; requests that read the samples share a pass."""
-    pending = {}
+    """Run the steps of all binary problems; requests that read the samples share a pass.
+
+    Returns the outcomes by the numbers of the problems.
+    """
+    pending, outcomes = {}, {}
     for run in runs:
         steps = run.steps()
         pending[run.problem] = (run, steps, next(steps))
@@ -266,8 +271,10 @@ def run_together(executor, setting, runs):
                 run.count_pass()
             try:
                 pending[run.problem] = (run, steps, steps.send(answers_of_run))
-            except StopIteration:
+            except StopIteration as end:
+                outcomes[run.problem] = end.value
                 del pending[run.problem]
+    return outcomes
 
 
 def merged(counts, name):

@@ -27,15 +27,16 @@ from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
-from margins.solvers.base import Ending, HasEnding, PhaseRecord
+from margins.solvers.base import Ending, PhaseRecord
 from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
 from margins.solvers.improvement import CANCELLED, ROUNDINGS, is_nothing
+from margins.solvers.outcome import Outcome
 from margins.solvers.state import SMALL
 from margins.tuning import TUNING
 
 
-class NewtonRun(HasEnding):
+class NewtonRun:
     """The fit of one binary problem.
 
     Parameters
@@ -53,12 +54,7 @@ class NewtonRun(HasEnding):
     ----------
     n_epochs, n_accesses : int
         Passes over the samples after the scan, and samples read in all of them.
-    ending : Ending or None
-        Reason for the end; None: the run has not ended.
     """
-
-    # `margins.training.fit` reads these from a run of samples in memory.
-    primal_scale, theta = 1.0, 0.0
 
     def __init__(
         self,
@@ -88,10 +84,6 @@ class NewtonRun(HasEnding):
         self.history, self.phases = [], []
         self.n_epochs, self.n_accesses = 0, summary.n_samples
 
-    @property
-    def hypothesis(self):
-        return PrimalPoint(self._w, None, math.sqrt(self.data.sq_intercept_scaling), None)
-
     def count_pass(self):
         """Count a pass over the samples in which this problem took part."""
         self.n_epochs += 1
@@ -100,7 +92,7 @@ class NewtonRun(HasEnding):
     # ---------------------------------------------------------------------------------------- steps
 
     def steps(self):
-        """Step until the accuracy is proven or a limit is reached; yield requests."""
+        """Step until the accuracy is proven or a limit is reached; yield requests, return an Outcome."""
         yield from self._evaluate(self._start.w, self._start.factor)
         if self._primal > self._start.max_primal:  # the subsample was misleading
             start = self._start = start_at_zero(len(self._w), self.loss)
@@ -115,10 +107,28 @@ class NewtonRun(HasEnding):
             PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
         )
         if self._is_proven():
-            self.ending = Ending.PROVEN
-        else:  # the rounded coefficients do not attain this primal value
-            self.ending = Ending.STANDSTILL if stop is Ending.PROVEN else stop
-            self._detail = self._why_standstill(stop)
+            return self._outcome(Ending.PROVEN, None)
+        # The rounded coefficients do not attain this primal value.
+        ending = Ending.STANDSTILL if stop is Ending.PROVEN else stop
+        return self._outcome(ending, self._why_standstill(stop))
+
+    def _outcome(self, ending, detail):
+        """Return the outcome of the run, which has ended (Outcome)."""
+        point = PrimalPoint(self._w, None, math.sqrt(self.data.sq_intercept_scaling), None)
+        return Outcome(
+            self.specification,
+            self.data,
+            point,
+            point,
+            self.certificate,
+            ending,
+            self.history,
+            self.phases,
+            detail,
+            self.loss,
+            n_epochs=self.n_epochs,
+            n_accesses=self.n_accesses,
+        )
 
     def _evaluate(self, w, factor, base=None):
         """Evaluate a point in one pass, and set the point and its sums."""

@@ -117,7 +117,7 @@ def _writable(classifier: Any) -> Any:
     """Return a copy of a classifier with attributes that skops can write."""
     twin = copy.copy(classifier)
     attributes = vars(twin)
-    attributes.pop("_streams", None)
+    attributes.pop("_state", None)
     attributes["_written_by"] = __version__
     if attributes.get("_voted_model") is not None:
         X, *other_parts = attributes["_voted_model"].parts

@@ -299,31 +299,6 @@ class Ending(Enum):
         return "a callback stopped it" if self is Ending.CALLBACK else str(detail)
 
 
-class HasEnding:
-    """The end of a run, whether its samples are in memory or in partitions."""
-
-    specification: Any  # margins.solvers.specification.Specification
-    ending: Ending | None = None  # None: it has not ended
-    _detail: str | None = None  # reason for a standstill or an infeasible problem
-    # Evidence that the kernel is not positive semidefinite, so that no dual value is a bound.
-    indefinite: str | None = None
-
-    @property
-    def converged(self):
-        """True if the run has ended and reached its goal."""
-        return self.ending is not None and self.ending.has_converged
-
-    @property
-    def message(self):
-        """The reason why the run ended without the proof; None if it converged or has not ended."""
-        if self.ending is None or self.ending.has_converged:
-            return None
-        limits = self.specification
-        return self.ending.describe(
-            max_iter=limits.max_iter, max_time=limits.max_time, detail=self._detail
-        )
-
-
 @dataclass
 class PhaseRecord:
     """The record of a phase that ran."""

@@ -37,7 +37,7 @@ class Run(RunState):
     _kept = None  # the run as it was when `keep_model` was called
 
     def train(self, phases: Iterable[Phase]):
-        """Run the phases in order, until one of them ends the run."""
+        """Run the phases in order, until one of them ends the run, and return its Outcome."""
         if phases is None or isinstance(phases, Phase):
             raise self._wrong_phases("None" if phases is None else "a phase that is returned")
         for phase in phases:
@@ -51,9 +51,10 @@ class Run(RunState):
                 break
         if not self.history:
             raise self._wrong_phases("no phase")
-        self.conclude()
+        outcome = self.conclude()
         if self.solver is not None:
             self.solver.release()
+        return outcome
 
     def _wrong_phases(self, got):
         """Return the error of an algorithm whose `phases` does not yield phases."""
@@ -251,7 +252,7 @@ class Run(RunState):
         return Ending.MAX_TIME if time.perf_counter() >= self.end_of_time else None
 
     def conclude(self):
-        """Certify the model, and decide how the run ended."""
+        """Certify the model, decide how the run ended, and return its Outcome."""
         is_late = not self._checks_gap  # the last epoch ended the run without a certificate
         if is_late:
             self._correct_rounding()
@@ -276,14 +277,15 @@ class Run(RunState):
         # A limit may be reached before the clean pass that should end the run.
         is_proven_at_limit = self._stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
         if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
-            self.ending = self._converged_ending
+            ending = self._converged_ending
         elif was_stopped:
-            self.ending = self._stop
+            ending = self._stop
         else:
-            self.ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
-        self._detail = self._why_infeasible if self.ending is Ending.INFEASIBLE else self.standstill
+            ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
         if self._watch is not None:
             self._watch.end()
+        detail = self._why_infeasible if ending is Ending.INFEASIBLE else self.standstill
+        return self.outcome(ending, detail)
 
     @property
     def _is_worse_than_constant(self):

@@ -30,4 +30,4 @@ def train_in_one_pass(runs, phases, end_of_time=math.inf):
         active = [(run, solver) for run, solver in active if not run.end_epoch()]
     for run in runs:
         run.end_phase()
-        run.conclude()
+    return [run.conclude() for run in runs]

@@ -16,16 +16,15 @@ from margins.solvers.balance import balanced, is_balanced
 from margins.solvers.base import (
     Ending,
     EpochReport,
-    HasEnding,
     PhaseRecord,
     Problem,
     Solver,
-    solver_path,
 )
 from margins.solvers.certification import bounds_of, proven_bounds, returned_bounds, returned_point
 from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch
 from margins.solvers.indefinite import known_indefinite, why_indefinite, with_model
+from margins.solvers.outcome import Outcome, upper_bound_of
 from margins.solvers.progress import Progress
 from margins.solvers.rounding import Rounding
 from margins.solvers.specification import Specification
@@ -36,7 +35,7 @@ SAME = 1e-9
 SMALL = 1e-4
 
 
-class RunState(HasEnding):
+class RunState:
     """The state of one fit of one binary problem. Algorithms read it, and change it with its methods.
 
     Parameters
@@ -72,8 +71,6 @@ class RunState(HasEnding):
         Time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
     clean : bool
         True if the last full epoch changed nothing.
-    ending : Ending or None
-        The way the run ended; None: it has not ended.
     is_warm : bool
         True if the run started from the dual variables of an earlier fit.
     standstill : str or None
@@ -180,8 +177,7 @@ class RunState(HasEnding):
     @property
     def upper_bound(self):
         """|a| / S, which no margin exceeds; inf before the first update."""
-        total = self.weights.dual_sum
-        return math.sqrt(self.weights.sqnorm) / total if total > 0 else math.inf
+        return upper_bound_of(self.weights)
 
     @property
     def finished(self):
@@ -195,11 +191,6 @@ class RunState(HasEnding):
         """True if there is an accuracy to prove and the certificate proves it."""
         is_known = self.certificate is not None and self.eps is not None
         return is_known and self.specification.is_proven(self.loss, self.certificate)
-
-    @property
-    def solver_path(self):
-        """The names of the solvers that have run, in order, joined by ' + '."""
-        return solver_path(self.phases)
 
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
@@ -234,11 +225,6 @@ class RunState(HasEnding):
             self.weights.assign(self.data, starts[0])
             self.certify()
         self.is_warm = self.weights.dual_sum > 0
-
-    def release(self):
-        """Release what only a run that starts from this one reads, including rows and their cache."""
-        self.solver = self.products = self._phase = self._gram = self._original = None
-        self.data = self.data.over(Rows(None, 0, 0))
 
     def set_threshold(self, theta):
         """Set the threshold theta of the score, which is then ``a.x - theta``."""
@@ -376,6 +362,32 @@ class RunState(HasEnding):
         if point is not None:
             self._standing = self._standing.raised(point.primal - primal)
             self.certificate = self._certificate_of(point)
+
+    def outcome(self, ending=None, detail=None):
+        """Return the outcome of the run, as if it ended now (Outcome)."""
+        data, scale = self.data, self.specification.model_scale
+        return Outcome(
+            specification=self.specification,
+            data=data.over(Rows(None, 0, 0)) if data.rows.is_kernel else data,  # no cache of rows
+            hypothesis=self.hypothesis,
+            weights=self.weights,
+            certificate=self.certificate,
+            ending=ending,
+            detail=detail,
+            history=self.history,
+            phases=self.phases,
+            loss=self.loss,
+            scale=self.primal_scale if scale is None else scale,
+            theta=self.theta,
+            dual_scale=self.dual_scale,
+            n_epochs=self.n_epochs,
+            n_accesses=self.n_accesses,
+            indefinite=self.indefinite,
+            required_gap=None if self.eps is None else self.required_gap,
+            averaging=self.averaging,
+            orders=self.orders,
+            loop=getattr(self.solver, "loop", None),
+        )
 
     def _forget_dual_unless(self, sqnorm):
         """Forget the best dual value unless the weight vector still has this squared norm."""

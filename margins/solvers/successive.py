@@ -15,7 +15,7 @@ from margins.solvers.newton.newton import NewtonSolver
 
 def start_from(run, previous):
     """Start a run from the end of another: return a NewtonStart, or None for dual variables."""
-    if isinstance(previous.solver, NewtonSolver) and previous.converged:
+    if isinstance(previous.solver, NewtonSolver) and previous.is_proven:
         run.is_warm = True
         return previous.solver.end
     if _continues(run, previous):

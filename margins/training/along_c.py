@@ -23,7 +23,7 @@ from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.successive import start_from
-from margins.training.fit import absent_run
+from margins.training.fit import outcome_without_samples
 
 
 class AlongC:
@@ -53,10 +53,10 @@ class AlongC:
     def train(self, index, seed, Cs, visit, same_rows=False):
         """Train a binary problem along C."""
         scheme = self.training_set.scheme
-        absent = absent_run(self.training_set, index, self.specification)
-        if absent is not None:
+        outcome = outcome_without_samples(self.training_set, index, self.specification)
+        if outcome is not None:
             for i in range(len(Cs)):
-                visit(i, absent)
+                visit(i, outcome)
             return
         make = scheme.binary_with_same_rows if same_rows else scheme.binary
         (of_problem, positive), previous = make(self.training_set, index), None
@@ -66,22 +66,18 @@ class AlongC:
                 specification = self.specification._replace(C=float(C))
                 problem = of_problem.problem(positive, specification)
                 run = Run(problem, seed, specification, features=of_problem.features)
-                run.train(self._phases(run, previous, of_problem.has_left_out))
-                visit(i, run)
+                visit(i, run.train(self._phases(run, previous, of_problem.has_left_out)))
             except Exception as error:
                 error.add_note(f"This happened with C={C:g}{', ' if name else ''}{name}.")
                 raise
-            if previous is not None:
-                previous.release()
             previous = run
-        previous.release()
 
     def train_all(self, random_state, Cs, keep, n_jobs=None):
         """Train the binary problems of all classes along C."""
 
         def train(index, seed):
             results = []
-            self.train(index, seed, Cs, lambda i, run: results.append(keep(index, run)))
+            self.train(index, seed, Cs, lambda i, outcome: results.append(keep(index, outcome)))
             return results
 
         n_problems, in_turn = self.training_set.scheme.n_problems, self.training_set.is_kernel

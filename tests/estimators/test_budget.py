@@ -248,7 +248,7 @@ def test_stream_keeps_the_rows_of_its_members_only():
     classifier = Budget(size=6)
     for rows in np.array_split(np.arange(300), 10):
         classifier.partial_fit(X[rows], y[rows], classes=[-1, 1])
-    (stream,) = classifier._streams
+    (stream,) = classifier._state.problems
     assert stream.X.shape == (6, 3)
     assert_array_equal(stream.X, X[classifier.cache_[0]])
 

@@ -4,7 +4,6 @@ import dataclasses
 import gc
 import re
 import warnings
-import weakref
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.estimators.path import grid_of
+from margins.solvers.driver import Run
 from margins.training.along_c import paths_of
 
 CS = [0.01, 0.3, 5.0, 200.0]
@@ -224,21 +224,16 @@ def test_parameters_that_a_path_has_no_use_for_are_errors(name):
         margins.svm_path(*tumours(), 3, **{name: 1})
 
 
-def test_runs_of_a_path_release_their_solvers():
+def test_a_path_releases_its_runs():
     X, y = tumours()
     X, y = X[::4], y[::4]
-    runs, solvers = [], []
-
-    def visit(i, run):
-        runs.append(run)
-        solvers.append((params, weakref.ref(run.solver)))
-
+    outcomes = []
     for params in SETTINGS:
         estimator = margins.MarginClassifier(random_state=0, **params)
         training_set = estimator.training_set(X, y)
         paths = paths_of(training_set, estimator.specification(training_set.sqnorms), estimator, CS)
-        paths.train(0, 0, CS, visit)
+        paths.train(0, 0, CS, lambda _, outcome: outcomes.append(outcome))
     gc.collect()
-    assert len(solvers) == len(CS) * len(SETTINGS)
-    assert [(params, solver()) for params, solver in solvers if solver() is not None] == []
-    assert all(run.converged for run in runs)
+    assert len(outcomes) == len(CS) * len(SETTINGS)
+    assert not any(isinstance(thing, Run) for thing in gc.get_objects())
+    assert all(outcome.converged for outcome in outcomes)

@@ -43,11 +43,12 @@ def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, la
     class Interrupted(ALGORITHMS[name]):
         """As the algorithm."""
 
-        interrupts = False
+        interrupts, n_processed = False, 0
 
         def _process_chunk(self, stream, *args):
             super()._process_chunk(stream, *args)
-            if self.interrupts and where == "_process_chunk" and stream is self._streams[1]:
+            Interrupted.n_processed += 1
+            if self.interrupts and where == "_process_chunk" and self.n_processed == 2:
                 raise KeyboardInterrupt
 
         def _model_attributes(self, fit):
@@ -69,6 +70,7 @@ def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, la
             classifier.partial_fit(X[:30], y[:30], classes=np.unique(y))
     Interrupted.interrupts = True
     for rows in (slice(60, 90), slice(30, 40)):
+        Interrupted.n_processed = 0
         with pytest.raises(KeyboardInterrupt):
             one.partial_fit(X[rows], y[rows])
     Interrupted.interrupts = False
@@ -101,12 +103,12 @@ def test_an_interrupted_sparse_chunk_leaves_dense_votes_dense(monkeypatch):
     classifier = make(VOTING).partial_fit(X[:45].astype(np.float32), y[:45], classes=[0, 1])
     before = classifier.support_vectors_
 
-    def interrupt(stream):
+    def interrupt(outcome):
         raise KeyboardInterrupt
 
     for chunk in (sparse.csr_array(X[45:]), X[45:]):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr("margins.estimators.stream.Stream.upper_bound", property(interrupt))
+            patch.setattr("margins.solvers.outcome.Outcome.upper_bound", property(interrupt))
             classifier.partial_fit(chunk, y[45:])
         assert type(classifier.support_vectors_) is np.ndarray
         assert classifier.support_vectors_.dtype == before.dtype

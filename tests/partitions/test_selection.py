@@ -92,7 +92,7 @@ def test_fewer_are_trained_together_where_memory_is_short(monkeypatch):
 
     def counted(executor, setting, runs):
         together.append(len(runs))
-        run_together(executor, setting, runs)
+        return run_together(executor, setting, runs)
 
     monkeypatch.setattr(fit, "run_together", counted)
     monkeypatch.setattr(fit, "BYTES_OF_SMOOTH", 2**29 // 900 // 7)

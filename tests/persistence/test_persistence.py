@@ -82,7 +82,7 @@ def test_the_model_of_a_stream_comes_back_without_its_stream(name):
     classifier = margins.get(name)().partial_fit(X, y, classes=["a", "b"])
     found = reread(classifier)
     assert_array_equal(found.predict(X), classifier.predict(X))
-    assert "_streams" in vars(classifier) and "_streams" not in vars(found)
+    assert "_state" in vars(classifier) and "_state" not in vars(found)
     for go_on in (found.partial_fit, found.set_params(warm_start=True).fit):
         with pytest.raises(ValueError, match=r"must have the state of its stream to continue\. Got"):
             go_on(X, y)

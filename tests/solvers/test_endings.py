@@ -19,7 +19,8 @@ class Stops:
         assert number <= self.epoch
 
     def end_epoch(self, run):
-        assert run.ending is None and run.message is None and not run.converged
+        outcome = run.outcome()
+        assert outcome.ending is None and outcome.message is None and not outcome.converged
         return run.n_epochs == self.epoch
 
     def end(self):
@@ -57,10 +58,11 @@ def test_a_run_has_one_ending_that_says_whether_it_converged(reports, options, p
     run._watch = watch
     solver = Scripted(*reports)
     solver.rules = PERCEPTRON
-    assert run.ending is None
-    run.train([Phase(solver=solver, **phase)])
-    assert run.ending is ending
-    assert run.converged is (ending in (Ending.PROVEN, Ending.UNCHANGED)) is (run.message is None)
+    outcome = run.train([Phase(solver=solver, **phase)])
+    assert outcome.ending is ending
+    assert (
+        outcome.converged is (ending in (Ending.PROVEN, Ending.UNCHANGED)) is (outcome.message is None)
+    )
     messages = {
         Ending.STANDSTILL: "2 samples below the upper bound of the dual variable are misclassified by "
         "Mistake(), and Additive(eta=1, most=inf) does not move the weight vector",
@@ -70,4 +72,4 @@ def test_a_run_has_one_ending_that_says_whether_it_converged(reports, options, p
         Ending.CALLBACK: "a callback stopped it",
         Ending.INFEASIBLE: "no such margin",
     }
-    assert run.message == messages.get(ending)
+    assert outcome.message == messages.get(ending)

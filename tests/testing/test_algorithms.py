@@ -206,7 +206,7 @@ class ForgetsTheStream(AveragedPerceptron):
     """
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        self._streams = None
+        self._state = None
         return super().partial_fit(X, y, [0, 1], sample_weight)
 
 

@@ -17,7 +17,7 @@ X, y = [[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]], [1, 1, 0, 0]
 def test_a_model_that_is_not_finite_is_an_error_and_leaves_the_estimator_as_it_was(
     name, params, value, monkeypatch
 ):
-    monkeypatch.setattr("margins.training.fit.scale_of", lambda *_: value)
+    monkeypatch.setattr("margins.solvers.outcome.Outcome.intercept", lambda *_: value)
     classifier = margins.get(name)(**params)
     with pytest.raises(ValueError, match=r"X of .* must have columns .* not finite in double"):
         classifier.fit(X, y)

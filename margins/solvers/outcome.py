@@ -1,0 +1,78 @@
+"""What every run returns: the model of one binary problem, its proof, and how the run ended."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from margins.certificate import Certificate
+from margins.losses import Loss
+from margins.solvers.base import Ending, PhaseRecord, solver_path
+from margins.solvers.history import Epoch
+from margins.solvers.specification import Specification
+
+
+class Outcome(NamedTuple):
+    """The outcome of a run: of samples in memory or in partitions, of a stream, of many runs at once."""
+
+    specification: Specification
+    # The samples without rows of a kernel: labels, weights, slack terms and intercept. For samples in
+    # partitions, a summary.
+    data: Any
+    hypothesis: Any  # the weight vector of the model before scaling: `weights`, `dual`, `label_sum`
+    weights: Any  # the last iterate, from which training may continue
+    certificate: Certificate | None
+    ending: Ending | None  # None: the run has not ended
+    history: list[Epoch]
+    phases: list[PhaseRecord]
+    detail: str | None = None  # reason for a standstill or an infeasible problem
+    loss: Loss | None = None  # None: nothing was trained, because a class has no samples
+    scale: float = 1.0  # factor from the hypothesis to the model
+    theta: float = 0.0  # threshold of the score of the hypothesis
+    dual_scale: float = 1.0  # factor from the dual variables to those of the certificate
+    n_epochs: int = 0
+    n_accesses: int = 0
+    # Evidence that the kernel is not positive semidefinite, so that no dual value is a bound.
+    indefinite: str | None = None
+    # The relative duality gap that would have proven the accuracy; None: there is none to prove.
+    required_gap: float | None = None
+    averaging: Any = None  # the averaging or selection of iterates, with its votes
+    orders: Any = None  # the orders in which the samples were accessed
+    loop: Any = None  # the state of a solver with a separate loop
+
+    @property
+    def converged(self):
+        """True if the run has ended and reached its goal."""
+        return self.ending is not None and self.ending.has_converged
+
+    @property
+    def message(self):
+        """The reason why the run ended without the proof; None if it converged or has not ended."""
+        if self.ending is None or self.converged:
+            return None
+        limits = self.specification
+        return self.ending.describe(
+            max_iter=limits.max_iter, max_time=limits.max_time, detail=self.detail
+        )
+
+    @property
+    def solver_path(self):
+        """The names of the solvers that ran, in order, joined by ' + '."""
+        return solver_path(self.phases)
+
+    @property
+    def upper_bound(self):
+        """|a| / S, which no margin exceeds; inf before the first update."""
+        return upper_bound_of(self.weights)
+
+    def intercept(self, centre=None):
+        """Return the intercept of the model; `centre`: the point from which features are measured."""
+        theta = self.theta if centre is None else self.theta + float(self.hypothesis.weights @ centre)
+        bias = self.data.sq_intercept_scaling * self.hypothesis.label_sum
+        return float(self.scale * (bias - theta))
+
+
+def upper_bound_of(weights):
+    """Return |a| / S, which no margin exceeds; inf before the first update."""
+    total = weights.dual_sum
+    return math.sqrt(weights.sqnorm) / total if total > 0 else math.inf
