@@ -32,7 +32,7 @@ from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
 from margins.solvers.improvement import CANCELLED, ROUNDINGS, is_nothing
 from margins.solvers.outcome import Outcome
-from margins.solvers.state import SMALL
+from margins.solvers.proof import SMALL
 from margins.tuning import TUNING
 
 

@@ -140,8 +140,9 @@ class StreamedRun(Run):
             self.specification.model_scale,
             products,
         )
-        self._best_dual = max(self._best_dual, bounds.dual)  # dual variables alone prove it
-        certificate = Certificate.from_bounds(bounds.primal, self._best_dual, 0, bounds.margin)
+        best_dual = max(self.proof.best_dual, bounds.dual)  # dual variables alone prove it
+        self.proof = self.proof._replace(best_dual=best_dual)
+        certificate = Certificate.from_bounds(bounds.primal, best_dual, 0, bounds.margin)
         return self.loss.is_proven(certificate, self.eps)
 
     def begin_phase(self, phase):

@@ -44,6 +44,10 @@ class PrimalPoint:
         """Return this weight vector in addition to other dual variables (PrimalPoint)."""
         return PrimalPoint(self.w, self.margins, self.rho, dual_side)
 
+    def moved(self, w, margins):
+        """Return another weight vector in addition to the same dual variables (PrimalPoint)."""
+        return PrimalPoint(w, margins, self.rho, self._dual_side)
+
     @property
     def weights(self):
         """The weights of the features, an ndarray of float64 of shape (n_features,)."""

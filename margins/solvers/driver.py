@@ -7,34 +7,314 @@ epochs.
 """
 
 import copy
-import dataclasses
 import math
 import time
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from margins._sparse import Rows
+from margins._update import BinaryData, WeightVector
 from margins.certificate import ACCURACY
+from margins.data.binary_data import of_each
+from margins.data.permutations import Orders
 from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
-from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord
+from margins.losses._scaling import largest_factor
+from margins.solvers.balance import balanced, is_balanced
+from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord, Problem, Solver
+from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
+from margins.solvers.indefinite import known_indefinite
+from margins.solvers.outcome import Outcome, upper_bound_of
+from margins.solvers.progress import Progress
+from margins.solvers.proof import Claim, Proof
 from margins.solvers.rounding import Rounding
-from margins.solvers.state import RunState
+from margins.solvers.specification import Specification
 
-# The attributes that a run takes back with a kept model; `solver` tells whether its sums are fresh.
-MODEL = (
-    *("data", "features", "weights", "theta", "_primal", "solver", "products", "certificate"),
-    *("primal_scale", "dual_scale", "_is_certified", "_standing"),
-)
+# Squared norms with a larger relative difference differ by more than rounding.
+SAME = 1e-9
 
 
-class Run(RunState):
+class Kept(NamedTuple):
+    """A model that a run may return to, with its proof."""
+
+    problem: Problem
+    features: Rows | None
+    weights: WeightVector
+    theta: float
+    primal: Any
+    solver: Solver | None  # which tells whether its sums are fresh
+    proof: Proof
+
+
+class Run:
     """One fit of one binary problem, which runs phases, epoch by epoch, until the proof.
 
-    Parameters and attributes are those of `RunState`. Between phases, algorithms read a run and change
-    it with the methods of its state; the methods here belong to the driver.
+    Algorithms read a run between phases and after epochs, and change it with its methods.
+
+    Parameters
+    ----------
+    problem : margins.solvers.base.Problem
+    seed : int
+    specification : margins.solvers.specification.Specification
+    watch : object or None
+        Observes every full epoch and may end the run; see `margins.estimators.callbacks.Watch`.
+    features : margins._sparse.Rows or None
+        If the rows of the data form a Gram matrix: X, on which the run must end.
+
+    Attributes
+    ----------
+    theta : float
+        Threshold of the score; at first from the specification.
+    orders : margins.data.permutations.Orders
+        Orders in which the samples are accessed.
+    weights : WeightVector
+        The weight vector, with the dual variables if they are kept.
+    averaging : Averaging or None
+        Averages the iterates; None: the last iterate is the model.
+    proof : margins.solvers.proof.Proof
+        What has been proven; `certificate`, `products`, `primal_scale` and `dual_scale` read it.
+    history : list of Epoch
+        Records of the full epochs.
+    phases : list of PhaseRecord
+        Records of the phases that have run.
+    solver : Solver or None
+        Solver of the last phase.
+    n_epochs, n_accesses : int
+        Full epochs; accesses of a sample, without epochs that the time limit ended.
+    end_of_time : float
+        Time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
+    clean : bool
+        True if the last full epoch changed nothing.
+    is_warm : bool
+        True if the run started from the dual variables of an earlier fit.
+    standstill : str or None
+        Why the last full epoch is not convergence, although it changed nothing.
     """
 
-    _kept = None  # the run as it was when `keep_model` was called
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        specification: Specification,
+        watch=None,
+        features: Rows | None = None,
+    ):
+        self.problem = problem
+        self.seed, self.specification, self.theta = seed, specification, specification.theta
+        self.features, self._watch = features, watch
+        data, m = problem.data, len(problem.data)
+        self.orders = Orders(
+            m,
+            seed,
+            proven=specification.eps is not None,
+            shuffle=specification.shuffle,
+            n_held_out=math.ceil(specification.held_out * m),
+            rows_per_chunk=rows_per_chunk(data.rows),
+        )
+        if specification.new_weights is None:
+            self.weights = WeightVector(data.rows.n_features, m if self.keep_dual else 0)
+        else:
+            self.weights = specification.new_weights(data)
+        averaging = specification.averaging
+        self.averaging = self._averaging = None if averaging is None else averaging(self.weights)
+        self._primal = None  # the model, if the solver of the last epoch reported one
+        self._rounding: Rounding | None = None  # None: no solver requires its correction
+        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
+        self.proof = Proof(
+            constant=problem.loss.constant_objective(data.signs, scaling),
+            indefinite=known_indefinite(data) if data.rows.is_kernel else None,
+        )
+        self.history: list[Epoch] = []
+        self.phases: list[PhaseRecord] = []
+        self.solver: Solver | None = None
+        self.n_epochs = self.n_accesses = 0
+        self.end_of_time = math.inf
+        self._progress = Progress(specification.patience) if specification.patience else None
+        self._report: EpochReport | None = None  # report on the epoch, as far as it has run
+        self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
+        self.standstill: str | None = None
+        # The reason, if the last epoch ends the run, and for an infeasible problem why it is.
+        self._stop: tuple[Ending | None, str | None] = None, None
+        self._kept: Kept | None = None
+
+    def __copy__(self):  # the copy may be certified, or leave its Gram matrix
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied.orders = copy.copy(self.orders)
+        return copied
+
+    # ---------------------------------------------------------------------------------- what it reads
+
+    @property
+    def data(self):
+        """The samples of the problem (BinaryData)."""
+        return self.problem.data
+
+    @property
+    def loss(self):
+        """The loss of the problem (Loss)."""
+        return self.problem.loss
+
+    @property
+    def certificate(self):
+        """The certificate of the last full epoch at whose end it was computed; None before."""
+        return self.proof.certificate
+
+    @property
+    def products(self):
+        """The products of the certified hypothesis with all samples: w.y_k - theta l_k, or None."""
+        return self.proof.products
+
+    @property
+    def primal_scale(self):
+        """The factor with which the hypothesis attains the certified objective."""
+        return self.proof.primal_scale
+
+    @property
+    def dual_scale(self):
+        """The factor with which the dual variables attain the certified objective."""
+        return self.proof.dual_scale
+
+    @property
+    def indefinite(self):
+        """Evidence that the kernel is not positive semidefinite; None: no evidence."""
+        return self.proof.indefinite
+
+    @property
+    def eps(self):
+        """The accuracy to prove; None: only a full epoch without changes ends the run."""
+        return self.specification.eps
+
+    @property
+    def max_iter(self):
+        """The maximum number of full epochs."""
+        return self.specification.max_iter
+
+    @property
+    def keep_dual(self):
+        """True if the dual variables are kept."""
+        return self.specification.keep_dual or self.data.rows.is_kernel
+
+    @property
+    def required_gap(self):
+        """The relative duality gap that, as far as is known, proves the accuracy."""
+        gap = self.loss.required_gap(self.eps)
+        return self.proof.required_gap(gap, self.specification.required_improvement)
+
+    @property
+    def sqradius(self):
+        """R^2, the largest squared norm of a sample, including bias and slack term."""
+        return self.data.max_sqnorm
+
+    @property
+    def hypothesis(self):
+        """The weight vector of the model."""
+        if self._primal is not None:
+            return self._primal
+        if self.averaging is None:
+            return self.weights
+        return self.averaging.hypothesis(self.weights, self.data)
+
+    @property
+    def upper_bound(self):
+        """|a| / S, which no margin exceeds; inf before the first update."""
+        return upper_bound_of(self.weights)
+
+    @property
+    def finished(self):
+        """True if the accuracy is proven or, without an accuracy to prove, the run has converged."""
+        if self.eps is None:
+            return self.clean and self.standstill is None
+        return (self.clean or not self.specification.needs_clean_pass) and self.is_proven
+
+    @property
+    def is_proven(self):
+        """True if there is an accuracy to prove and the certificate proves it."""
+        is_known = self.certificate is not None and self.eps is not None
+        return is_known and self.specification.is_proven(self.loss, self.certificate)
+
+    # ------------------------------------------------------------------------- what algorithms change
+
+    def bound_dual(self, upper):
+        """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
+        self._set_data(self.data.with_limits(upper=of_each(upper, len(self.data))))
+
+    def _set_data(self, data: BinaryData):
+        self.problem = self.problem._replace(data=data)
+
+    def restart(self):
+        """Restart from 0; epochs and updates stay counted."""
+        self.weights.clear()
+        self._primal = None
+        self.proof = self.proof._replace(is_current=False, products=None)
+
+    def resume(self, weights, averaging):
+        """Start from the weights of an earlier run and its averaging, instead of 0."""
+        self.weights = weights
+        self.averaging = self._averaging = averaging
+
+    def start_from(self, dual):
+        """Start from dual variables, bounded or scaled to be feasible, and certify them.
+
+        `rescale_to_feasible` gives solvers their scale, with functional margin 1.
+        """
+        upper = of_each(self.loss.upper, len(self.data))
+        starts = [np.minimum(dual, upper)]
+        if (dual > upper).any():
+            starts.insert(0, dual * largest_factor(dual, upper))
+        best = -math.inf
+        for start in starts:
+            self.weights.assign(self.data, start)
+            self._forget_dual()
+            self.certify()
+            value, best = self.certificate.dual, max(best, self.certificate.dual)
+        if value < best:  # the first is better
+            self.weights.assign(self.data, starts[0])
+            self.certify()
+        self.is_warm = self.weights.dual_sum > 0
+
+    def set_threshold(self, theta):
+        """Set the threshold theta of the score, which is then ``a.x - theta``."""
+        self.theta = theta
+        self.proof = self.proof._replace(is_current=False)
+
+    def rescale(self, factor):
+        """Multiply the weight vector and its dual variables by `factor` > 0."""
+        self.weights.rescale(factor)
+        self.proof = self.proof._replace(is_current=False)
+
+    def rescale_to_feasible(self):
+        """Rescale the dual variables to the best scale that the certificate has found."""
+        if self.dual_scale > 0 and self.dual_scale != 1:
+            self.rescale(self.dual_scale)
+            self.proof = self.proof._replace(dual_scale=1.0)
+
+    def recentre(self, shift=0.0):
+        """Balance the dual variables; a free intercept moves by rho^2 `shift`."""
+        data = self.data
+        dual = balanced(self.weights.dual, data.upper_bounds, data.signs)
+        self.weights.recentre(data, dual, shift)
+
+    def leave_gram(self):
+        """Continue with X instead of its Gram matrix; return True if it was in use.
+
+        If rows are long relative to the margin, the products with a weight vector are small sums of
+        large inner products, and a certificate could not distinguish their rounding from a proof.
+        """
+        if self.features is None:
+            return False
+        sqnorm_before = self.weights.sqnorm
+        self._set_data(self.data.over(self.features))
+        self.weights = self.weights.over(self.data)
+        self.orders.rows_per_chunk = rows_per_chunk(self.features)
+        self.features = None
+        self._forget_dual_unless(sqnorm_before)
+        return True
+
+    # ----------------------------------------------------------------------------------------- phases
 
     def train(self, phases: Iterable[Phase]):
         """Run the phases in order, until one of them ends the run, and return its Outcome."""
@@ -44,10 +324,10 @@ class Run(RunState):
             if not isinstance(phase, Phase):
                 raise self._wrong_phases(repr(phase))
             if self.n_epochs > 0:  # even with very little time, part of an epoch runs
-                self._stop = self._limit_reached()
-            if self._stop is None:
+                self._stop = self._limit_reached(), None
+            if self._is_going_on:
                 self._run_phase(phase)
-            if self._stop is not None:
+            if not self._is_going_on:
                 break
         if not self.history:
             raise self._wrong_phases("no phase")
@@ -93,7 +373,7 @@ class Run(RunState):
         self._phase, self.solver = phase, solver
         averaging = self._averaging if phase.averaging is None else phase.averaging(self.weights)
         if averaging is not self.averaging:
-            self.averaging, self._is_certified = averaging, False
+            self.averaging, self.proof = averaging, self.proof._replace(is_current=False)
         if solver.corrects_rounding and self._rounding is None:
             self._rounding = Rounding()
         self._begin = self.n_epochs, self.weights.n_updates, self.n_accesses, time.perf_counter()
@@ -112,39 +392,45 @@ class Run(RunState):
             )
         )
 
+    # ------------------------------------------------------------------------- the model that is kept
+
     def keep_model(self):
         """Keep the model, in case the solvers that follow end with a worse one.
 
         A model that is an average, or has no certificate, is not kept.
         """
-        if self._is_certified and self.averaging is None:
-            kept = self._kept = copy.copy(self)
-            kept.weights = self.weights.copy()
-            if kept._primal is not None:
-                kept._primal = kept._primal.with_dual_side(kept.weights)
+        if not self.proof.is_current or self.averaging is not None:
+            return
+        weights = self.weights.copy()
+        primal = None if self._primal is None else self._primal.with_dual_side(weights)
+        self._kept = Kept(
+            self.problem, self.features, weights, self.theta, primal, self.solver, self.proof
+        )
 
     def _proves_kept(self):
         """Return True if the dual values since then prove the model that was kept."""
-        if self._kept is None or not self._is_certified:
+        if self._kept is None or not self.proof.is_current:
             return False
-        certificate = self._certificate_of(self._kept.certificate, self._kept._standing)
-        return self.specification.is_proven(self.loss, certificate)
+        proof = self._kept.proof.with_best_dual(self.proof.best_dual, self.weights.n_updates)
+        return self.specification.is_proven(self.loss, proof.certificate)
 
     def _return_to(self, kept):
         """Return to a model that was kept, with the best dual value so far."""
-        n_updates = self.weights.n_updates
-        vars(self).update({name: getattr(kept, name) for name in MODEL})
+        n_updates, best_dual = self.weights.n_updates, self.proof.best_dual
+        self.problem, self.features, self.weights, self.theta = kept[:4]
+        self._primal, self.solver = kept.primal, kept.solver
+        self.proof = kept.proof._replace(best_dual=best_dual, is_as_returned=False)
         if self._leave_rounding():
             self.certify()
-        self._is_as_returned = False
         self.certify_as_returned()
-        self.certificate = dataclasses.replace(
-            self._certificate_of(self.certificate), n_updates=n_updates
-        )
+        self.proof = self.proof.with_best_dual(self.proof.best_dual, n_updates)
+
+    # ----------------------------------------------------------------------------------------- epochs
 
     def begin_epoch(self):
         """Start a full epoch, and notify observers."""
-        self._report, self._checks_gap, self._is_certified = None, True, False
+        self._report, self._checks_gap = None, True
+        self.proof = self.proof._replace(is_current=False)
         if self.averaging is not None:
             self._counts_before = self.averaging.n_accesses, self.averaging.n_right
         if self._watch is not None:
@@ -156,7 +442,7 @@ class Run(RunState):
         self.n_accesses += report.n_accesses
         self._primal = report.primal
         if report.dual_is_feasible:
-            self.dual_scale = 1.0
+            self.proof = self.proof._replace(dual_scale=1.0)
 
     def end_epoch(self):
         """End a full epoch: certify, record and notify observers. Return True if the phase ends, too."""
@@ -185,7 +471,7 @@ class Run(RunState):
             self._count_remaining_epochs()
         is_stopped = self._watch is not None and self._watch.end_epoch(self)
         self._stop = self._stop_after(report, is_stopped)
-        return self._stop is not None or self._ends_phase(report)
+        return not self._is_going_on or self._ends_phase(report)
 
     def _certify_epoch(self):
         """Compute the certificate of a full epoch, and return True, if it could end the run."""
@@ -200,28 +486,30 @@ class Run(RunState):
             self.certify_as_returned()
         return True
 
+    # ------------------------------------------------------------------------------------ is it over?
+
     def _stop_after(self, report, is_stopped):
-        """Return the reason to stop after this epoch; None to go on."""
+        """Return the reason to stop after this epoch, None to go on, and a detail of the reason."""
         if not report.is_cut and self._is_done():
-            return self._converged_ending
+            return self._converged_ending, None
         if is_stopped:
-            return Ending.CALLBACK
+            return Ending.CALLBACK, None
         if self._progress is not None and self._progress.has_ended(self):
-            return Ending.NO_PROGRESS
+            return Ending.NO_PROGRESS, None
         if report.is_cut:
-            return Ending.MAX_TIME
+            return Ending.MAX_TIME, None
         # If every access shrinks the weights, an epoch without updates does not mean convergence.
         decays = self.solver.decays
         if self.standstill is not None and not decays:
-            return Ending.STANDSTILL
+            return Ending.STANDSTILL, None
         if self._phase.infeasible is not None and (decays or not self.clean):
-            self._why_infeasible = self._phase.infeasible(self)
-            if self._why_infeasible is not None:
-                return Ending.INFEASIBLE
+            reason = self._phase.infeasible(self)
+            if reason is not None:
+                return Ending.INFEASIBLE, reason
         if self.finished and not (self.eps is None and decays):
-            return None
+            return None, None
         # Checked before the algorithm prepares another phase, which may restart from 0 or rescale.
-        return self._limit_reached()
+        return self._limit_reached(), None
 
     def _is_done(self):
         """Return True if the run reached its end, by the proof or by an epoch without changes."""
@@ -251,49 +539,140 @@ class Run(RunState):
             return Ending.MAX_ITER
         return Ending.MAX_TIME if time.perf_counter() >= self.end_of_time else None
 
+    @property
+    def _is_going_on(self):
+        return self._stop[0] is None
+
+    def _ending(self, is_late):
+        """Return how the run ended; `is_late`: it was certified only after its last epoch."""
+        stop = self._stop[0]
+        was_stopped = stop not in (None, self._converged_ending)
+        # A limit may be reached before the clean pass that should end the run.
+        is_proven_at_limit = stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
+        if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
+            return self._converged_ending
+        if was_stopped:
+            return stop
+        return Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
+
+    # ---------------------------------------------------------------------------------------- the end
+
     def conclude(self):
         """Certify the model, decide how the run ended, and return its Outcome."""
         is_late = not self._checks_gap  # the last epoch ended the run without a certificate
         if is_late:
             self._correct_rounding()
-        if self._leave_rounding() or not self._is_certified:
+        if self._leave_rounding() or not self.proof.is_current:
             self.certify()
         self.certify_as_returned()
         kept, self._kept = self._kept, None
-        is_worse = kept is not None and kept.certificate.primal < self.certificate.primal
-        if is_worse and not self.is_proven and self._stop is not Ending.CALLBACK:  # it has seen the last
+        is_worse = kept is not None and kept.proof.certificate.primal < self.certificate.primal
+        has_seen_last = self._stop[0] is Ending.CALLBACK
+        if is_worse and not self.is_proven and not has_seen_last:
             self.solver.release()
             self._return_to(kept)
             is_late = True
         if self._is_worse_than_constant:
-            from margins.solvers.improvement import refit_intercept  # few fits need it
-
-            refit_intercept(self)
-            self.certify_as_returned()
+            self._refit_intercept()
             is_late = True
         if is_late or self.history[-1].certificate is not None:
             self.history[-1] = self.history[-1]._replace(certificate=self.certificate)
-        was_stopped = self._stop not in (None, self._converged_ending)
-        # A limit may be reached before the clean pass that should end the run.
-        is_proven_at_limit = self._stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
-        if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
-            ending = self._converged_ending
-        elif was_stopped:
-            ending = self._stop
-        else:
-            ending = Ending.EXHAUSTED if self.standstill is None else Ending.STANDSTILL
         if self._watch is not None:
             self._watch.end()
-        detail = self._why_infeasible if ending is Ending.INFEASIBLE else self.standstill
-        return self.outcome(ending, detail)
+        ending = self._ending(is_late)
+        return self.outcome(ending, self._stop[1] if ending is Ending.INFEASIBLE else self.standstill)
 
     @property
     def _is_worse_than_constant(self):
         """True if a run that should improve on the best constant classifier has not, but could."""
         has_intercept = self.data.has_free_intercept or self.data.sq_intercept_scaling > 0
         could = has_intercept and not self.indefinite
-        is_worse = (1 + ACCURACY) * self._constant < self.certificate.primal < math.inf
+        is_worse = (1 + ACCURACY) * self.proof.constant < self.certificate.primal < math.inf
         return self.specification.required_improvement > 0 and could and is_worse
+
+    def _refit_intercept(self):
+        """Choose the intercept and the length of the model again, so that it is no worse than w = 0."""
+        from margins.solvers.improvement import refit_intercept  # few fits need it
+
+        length = self._claim().length
+        refit = refit_intercept(self._claim(), self.proof, self._primal)
+        if refit.primal is None:
+            self.set_threshold(refit.theta)
+        else:
+            self._primal = refit.primal
+        self.certify()
+        if refit.value < self.certificate.primal:  # the search for the best multiple was not exact
+            scale = refit.multiple if refit.primal is None else 1.0
+            self.proof = self.proof.with_primal(
+                refit.value, scale, refit.multiple * length, self.weights.n_updates
+            )
+        self.certify_as_returned()
+
+    def outcome(self, ending=None, detail=None):
+        """Return the outcome of the run, as if it ended now (Outcome)."""
+        data, scale = self.data, self.specification.model_scale
+        return Outcome(
+            specification=self.specification,
+            data=data.over(Rows(None, 0, 0)) if data.rows.is_kernel else data,  # no cache of rows
+            hypothesis=self.hypothesis,
+            weights=self.weights,
+            certificate=self.certificate,
+            ending=ending,
+            detail=detail,
+            history=self.history,
+            phases=self.phases,
+            loss=self.loss,
+            scale=self.primal_scale if scale is None else scale,
+            theta=self.theta,
+            dual_scale=self.dual_scale,
+            n_epochs=self.n_epochs,
+            n_accesses=self.n_accesses,
+            indefinite=self.indefinite,
+            required_gap=None if self.eps is None else self.required_gap,
+            averaging=self.averaging,
+            orders=self.orders,
+            loop=getattr(self.solver, "loop", None),
+        )
+
+    # ----------------------------------------------------------------------------------------- proofs
+
+    def certify(self, products=None):
+        """Compute the certificate of the hypothesis, by a pass over all samples or its products."""
+        is_model = self._primal is None and self.averaging is None
+        if products is None and is_model and not is_balanced(self.weights, self.data):
+            self.recentre()
+        # Without the products, so that memory holds only one such array at a time.
+        proof, self.proof = self.proof._replace(products=None), None
+        self.proof = proof.certified(self._claim(), products)
+
+    def certify_as_returned(self):
+        """Certify the primal value of the rounded coefficients, if rounding makes a difference."""
+        self.proof = self.proof.as_returned(self._claim())
+
+    def _claim(self):
+        """Return what a certificate is about: the model and its dual variables (Claim)."""
+        is_fresh = self.solver is not None and self.solver.sums_are_fresh
+        n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
+        return Claim(
+            self.data,
+            self.loss,
+            self.hypothesis,
+            self.weights,
+            self.theta,
+            self.specification.model_scale,
+            n_accesses=0 if is_fresh else self.n_accesses - n_summed,
+            sums_are_fresh=is_fresh,
+            original=self.problem.original,
+        )
+
+    def _forget_dual(self):
+        """Forget the best dual value, which belongs to other dual variables."""
+        self.proof = self.proof._replace(best_dual=0.0)
+
+    def _forget_dual_unless(self, sqnorm):
+        """Forget the best dual value unless the weight vector still has this squared norm."""
+        if not abs(self.weights.sqnorm - sqnorm) <= SAME * sqnorm:
+            self._forget_dual()
 
     def _count_remaining_epochs(self):
         """Count the accesses of all remaining epochs, which would equal the last, in the average."""

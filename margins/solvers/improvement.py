@@ -13,17 +13,18 @@ And if a fit ends with P > P0, it chooses the length of w and the intercept agai
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from margins.certificate import Standing, features_sqnorm
+from margins.certificate import features_sqnorm
 from margins.data._passes import combination, mean_of
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.solvers.balance import balanced
 from margins.solvers.certification import (
-    ReturnedPoint,
+    PrimalPoint,
     accurate_slacks,
     rounding_of_sqnorm,
     unit_of,
@@ -51,12 +52,12 @@ SMALLEST_MULTIPLE = 1e-16
 NEAR = 1e-12
 
 
-def accurate_gap(run, bounds, scale):
+def accurate_gap(claim, products, bounds, constant, scale):
     """Return an accurate upper bound of P - D; 0 if no model is better than a constant classifier."""
-    data, loss, weights, hypothesis = run.data, run.loss, run.weights, run.hypothesis
+    data, loss, weights, hypothesis = claim.data, claim.loss, claim.weights, claim.hypothesis
     dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
     lengths = np.sqrt(data.ordinary_sqnorms)
-    total, error, constant = float(dual @ lengths), 0.0, run._constant
+    total, error = float(dual @ lengths), 0.0
     rounding, limit = unit_of(np.count_nonzero(dual)) * total, CANCELLED * total
     if not data.rows.is_kernel:
         w = scale * hypothesis.weights
@@ -68,7 +69,7 @@ def accurate_gap(run, bounds, scale):
                 limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data))
     elif _is_below_noise(constant, bounds.dual, dual, data):
         return 0.0
-    elif run.averaging is None:
+    elif hypothesis is weights:
         length = bounds.dual_scale * math.sqrt(features_sqnorm(weights, data))
         moved = float(np.abs(dual - bounds.dual_scale * weights.dual) @ lengths)
         distance = abs(scale / bounds.dual_scale - 1) * length + moved
@@ -80,24 +81,33 @@ def accurate_gap(run, bounds, scale):
         return 0.0
     if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
         sums = scale * hypothesis.label_sum - label_sum(dual, data.signs)
-        intercept = data.sq_intercept_scaling * sums - scale * run.theta
+        intercept = data.sq_intercept_scaling * sums - scale * claim.theta
         distance = math.hypot(distance, intercept / math.sqrt(data.sq_intercept_scaling))
     if constant - bounds.dual < TINY * constant:
-        slacks = accurate_slacks(data, hypothesis, run.theta, scale)
+        slacks = accurate_slacks(data, hypothesis, claim.theta, scale)
     else:
-        slacks = 1 - scale * run.products
+        slacks = 1 - scale * products
     return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)
 
 
-def refit_intercept(run):
-    """Choose the intercept of a run again, together with the multiple of its weights.
+class Refit(NamedTuple):
+    """A model with another intercept, and a multiple of its weights."""
+
+    theta: float
+    primal: PrimalPoint | None
+    multiple: float
+    value: float  # its objective
+
+
+def refit_intercept(claim, proof, primal):
+    """Choose the intercept of a model again, together with the multiple of its weights (Refit).
 
     The multiple 0 is the constant classifier, so no model is then worse, except for rounding.
     """
-    data, loss, hypothesis, scaling = run.data, run.loss, run.hypothesis, run.data.sq_intercept_scaling
-    signs, sqnorm = data.signs, features_sqnorm(hypothesis, data)
-    bias = scaling * hypothesis.label_sum - run.theta
-    scores = signs * run.products - bias
+    data, loss, hypothesis = claim.data, claim.loss, claim.hypothesis
+    signs, scaling, sqnorm = data.signs, data.sq_intercept_scaling, features_sqnorm(hypothesis, data)
+    bias = scaling * hypothesis.label_sum - claim.theta
+    scores = signs * proof.products - bias
     penalty = 0.0 if data.has_free_intercept else 1 / scaling
 
     def intercept_at(multiple):
@@ -113,7 +123,7 @@ def refit_intercept(run):
         kink = float(points[np.abs(points - best).argmin()])  # where a loss that is not smooth may end
         return min(best, kink, key=objective)
 
-    largest = 2 * run.primal_scale or 1.0
+    largest = 2 * proof.primal_scale or 1.0
 
     def objective(multiple):
         b = intercept_at(multiple)
@@ -123,19 +133,12 @@ def refit_intercept(run):
     # The objective is convex, so it has one minimum on a logarithmic scale, too.
     best = _minimum(lambda t: objective(math.exp(t) * largest), math.log(SMALLEST_MULTIPLE), 0.0)
     multiple = min((SMALLEST_MULTIPLE * largest, math.exp(best) * largest), key=objective)
-    b, primal = intercept_at(multiple), run._primal
+    b, value = intercept_at(multiple), objective(multiple)
     if primal is None:
-        run.set_threshold(run.theta + bias - b / multiple)
-    else:
-        primal.w = np.append(multiple * primal.w[:-1], b / primal.rho)
-        primal.margins = signs * (multiple * scores + b)
-    run.certify()
-    value = objective(multiple)
-    if value < run.certificate.primal:  # the search for the best multiple was not exact
-        run.primal_scale = multiple if primal is None else 1.0
-        if run._standing.accurate_gap > 0:  # else the constant classifier is optimal
-            run._standing = Standing(run._constant, multiple * math.sqrt(sqnorm))
-        run.certificate = run._certificate_of(ReturnedPoint(value, run.primal_scale, None))
+        return Refit(claim.theta + bias - b / multiple, None, multiple, value)
+    w = np.append(multiple * primal.w[:-1], b / primal.rho)
+    margins = signs * (multiple * scores + b)
+    return Refit(claim.theta, primal.moved(w, margins), multiple, value)
 
 
 def _minimum(function, low, high):

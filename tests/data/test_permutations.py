@@ -14,7 +14,7 @@ import margins
 from margins.data import permutations
 from margins.data.binary_data import rows_of
 from margins.data.permutations import Orders, in_blocks, spread
-from margins.solvers import state
+from margins.solvers import driver
 from margins.solvers.costs import rows_per_chunk
 
 TILE = permutations.PERMUTATION.block_samples
@@ -109,7 +109,7 @@ def large_from(n_nonzeros, **params):
 def permute_in_blocks(monkeypatch, n_nonzeros):
     """Data with so many non-zeros go in blocks in all runs."""
     tuning = large_from(n_nonzeros)
-    monkeypatch.setattr(state, "rows_per_chunk", partial(rows_per_chunk, tuning=tuning))
+    monkeypatch.setattr(driver, "rows_per_chunk", partial(rows_per_chunk, tuning=tuning))
 
 
 def test_only_large_data_of_short_rows_go_in_blocks():

@@ -20,7 +20,7 @@ from margins.partitions import streamed
 from margins.partitions.run import PartOrders, StreamedRun
 from margins.partitions.streamed import ActiveRows, Part
 from margins.rules import Pocket
-from margins.solvers import state
+from margins.solvers import driver
 from margins.solvers.base import Phase, Solver
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -119,7 +119,7 @@ def test_in_the_order_of_partitions_a_fit_in_memory_is_the_same(name, kind, monk
             orders = super().next()
             return np.concatenate([order for _, order in orders])
 
-    monkeypatch.setattr(state, "Orders", Orders)
+    monkeypatch.setattr(driver, "Orders", Orders)
     direct = estimator(name, **rule).fit(X, y)
     assert (streamed_fit.coef_ == direct.coef_).all()
     assert (streamed_fit.dual_coef_ == direct.dual_coef_).all()
