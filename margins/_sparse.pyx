@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from margins.linalg.teams import share_rows
+from margins.linalg.threads import share_rows
 
 from libc.math cimport fabs, fmax, pow
 from libc.stdlib cimport abort

@@ -36,7 +36,7 @@ from margins.rules._weight_vector cimport (
     WeightVector, apply_decay, apply_step, describe_sample, prefetch_sample, product,
 )
 
-from margins.linalg.time_limits import check_time
+from margins.linalg.threads import check_time
 from margins.rules.errors import RuleError
 
 cdef enum:

@@ -6,7 +6,7 @@ their difference bounds the error, at any time of any fit.
 
 Bounds are computed in double precision. The bounds of a finished fit have a relative error of at most
 1e-9: if rounding could make a larger difference, as with a large C |x|^2, the primal value is computed
-from the rounded coefficients in twice the working precision (`margins.solvers.certification`). With a
+from the rounded coefficients in twice the working precision (`margins.solvers.proof`). With a
 kernel, the bounds hold for the kernel matrix as it was computed.
 
 If the problem is to find a maximum margin gamma, the optimum is 1 / (2 gamma^2): a primal value gives
@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# Primal and dual values have at most this relative error; see `margins.solvers.certification`.
+# Primal and dual values have at most this relative error; see `margins.solvers.proof`.
 ACCURACY = 1e-9
 # No relative gap below this can be computed.
 SMALLEST = 1e-16

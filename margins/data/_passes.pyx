@@ -2,7 +2,7 @@
 
 The samples are y_k = l_k [x_k, rho]. Vectors have an element for every feature and, with an intercept, one
 more. Threads share the blocks of a pass. Sums over blocks are added in order, so that they do not depend on
-the number of threads (`margins.linalg.teams`).
+the number of threads (`margins.linalg.threads`).
 """
 
 from libc.math cimport sqrt
@@ -12,7 +12,7 @@ from margins.data._passes cimport add_sample, bias_of, product_of
 
 import numpy as np
 
-from margins.linalg.teams import MIN_SHARED, blocks_of_rows, current_team, sum_in_order
+from margins.linalg.threads import MIN_SHARED, blocks_of_rows, current_team, sum_in_order
 
 cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 

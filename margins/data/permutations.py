@@ -185,3 +185,18 @@ def _seeds_of_integer(seed, n_problems):
 def _draw(generator, n_problems):
     with one_thread.no_fork():  # NumPy's global generator has a lock
         return generator.randint(END_OF_SEEDS, size=n_problems).tolist()
+
+
+# Data sizes assume CSR with float64 and int32, for any storage, so that orders and therefore results do
+# not depend on the storage.
+BYTES_PER_NONZERO = 12
+
+
+def rows_per_chunk(rows, tuning=TUNING.permutation):
+    """Return the number of rows per chunk if rows are permuted in blocks; 1: not in blocks."""
+    if rows.is_kernel or BYTES_PER_NONZERO * rows.n_stored < tuning.min_bytes:
+        return 1
+    bytes_per_row = BYTES_PER_NONZERO * rows.mean_nonzeros(tuning.sampled_rows)
+    if bytes_per_row * rows.n_rows < tuning.min_bytes:
+        return 1
+    return min(max(int(tuning.chunk_bytes / bytes_per_row), 1), tuning.block_samples // 16)

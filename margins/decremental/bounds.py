@@ -30,7 +30,7 @@ import numpy as np
 
 from margins.decremental._bounds import sums_of_bounds
 from margins.decremental.problem import Features
-from margins.solvers.certification import UNIT, unit_of
+from margins.solvers.proof import UNIT, unit_of
 
 # Number of rounding errors in a sum of the margin, b, 1 and D_k alpha_k.
 N_ROUNDED = 4

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from margins.data.samples import weighted_samples
+from margins.data.validation import weighted_samples
 from margins.decremental.left_out import LeftOut
 from margins.decremental.problem import BoxProblem, Features, Gram
 from margins.decremental.solution import solution_of

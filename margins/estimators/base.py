@@ -11,7 +11,10 @@ A subclass declares its parameters and yields phases. The rest of scikit-learn's
 
 import functools
 import math
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
@@ -19,12 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.data.binary_data import rows_of
 from margins.data.chunks import Chunks
-from margins.data.samples import Samples, weighted_samples
 from margins.data.types import LazyMatrix, MatrixLike
-from margins.data.validation import is_plain, validate_samples
+from margins.data.validation import Samples, is_plain, validate_samples, weighted_samples
 from margins.estimators._typed import BaseEstimator
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
-from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import (
     FITTED,
     SupportOfLinearModel,
@@ -42,7 +43,7 @@ from margins.kernels import LINEAR
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.linalg import memory
-from margins.linalg.teams import n_threads_of, team_of
+from margins.linalg.threads import n_threads_of, team_of
 from margins.parameters import (
     BOOLEAN,
     MAPPING,
@@ -400,3 +401,44 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def describe(self, outcome: Outcome) -> str:
         """Return a sentence on the accuracy that a run has proven."""
         return outcome.loss.describe(outcome.certificate)
+
+
+# Compiled loops release the GIL and write to the state of a fit, so two loops in one estimator would
+# write to the same memory. The guard holds no lock: nothing blocks, and a forked process inherits none.
+# The call that trains an estimator, as (thread, object of the call), by the identity of the estimator.
+_OWNERS: dict[int, tuple[int, object]] = {}
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_OWNERS.clear)  # the child has no other threads
+
+
+@contextmanager
+def exclusive(estimator, method):
+    """Mark an estimator as in use while the body runs."""
+    call = threading.get_ident(), object()
+    owner = _OWNERS.setdefault(id(estimator), call)  # atomic
+    if owner is not call:
+        user = "a call that has not ended" if owner[0] == call[0] else "another thread"
+        raise RuntimeError(
+            f"{type(estimator).__name__}.{method} must be called by one thread at a time: this "
+            f"estimator is in use by {user}."
+        )
+    try:
+        yield
+    finally:
+        _OWNERS.pop(id(estimator), None)
+
+
+class restored_on_error:
+    """Context that restores the attributes of an estimator if its body raises an error."""
+
+    def __init__(self, estimator):
+        self._attributes, self._before = vars(estimator), vars(estimator).copy()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is not None:
+            self._attributes.clear()
+            self._attributes.update(self._before)

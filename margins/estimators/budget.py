@@ -12,7 +12,7 @@ from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.partitioned import IN_MEMORY
-from margins.estimators.stream import Learned, Stream
+from margins.estimators.stream import Stream
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import EpochSolver, Phase
@@ -36,6 +36,24 @@ class BudgetStream(Stream):
     # After a fit and before the first chunk: the weight vector of the fit, with its dual variables if it
     # had warm_start=True. None: the samples so far were a stream's.
     weights_of_fit: WeightVector | None = None
+
+    @classmethod
+    def of_fit(cls, learned, outcome, samples):
+        """Return the stream after a fit, with the rows in its cache."""
+        members, data = outcome.loop.members, outcome.data
+        return replace(
+            cls.after(learned, outcome.weights.copy().for_new_samples(1), None),
+            cache=copy.deepcopy(outcome.loop),
+            X=samples.X[members],
+            signs=data.signs[members].astype(float),
+            diag=data.diagonal[members],
+            weight=data.weights[members],
+            indices=samples.kept[members],
+            weights_of_fit=learned.weights,
+        )
+
+    def as_stream(self, stream_type, keep_dual=False):
+        return replace(self, weights=self.weights_of_fit) if keep_dual else self
 
     @property
     def members(self):
@@ -143,24 +161,6 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         cache = self.new_cache(_generator(seed))
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
-    def _kept_of(self, outcome, samples):
-        members, data = outcome.loop.members, outcome.data
-        learned = Learned.of(outcome, keep_dual=self.warm_start)
-        stream = BudgetStream.after(learned, outcome.weights.copy().for_new_samples(1), None)
-        return replace(
-            stream,
-            cache=copy.deepcopy(outcome.loop),
-            X=samples.X[members],
-            signs=data.signs[members].astype(float),
-            diag=data.diagonal[members],
-            weight=data.weights[members],
-            indices=samples.kept[members],
-            weights_of_fit=learned.weights,
-        )
-
-    def _stream_of(self, problem, keep_dual=False):
-        return replace(problem, weights=problem.weights_of_fit) if keep_dual else problem
-
     def _process_chunk(self, stream, data, segments, samples):
         stream.process_rows(
             samples.X,
@@ -174,8 +174,13 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
 
     def _attributes_of(self, fit):
         attributes = super()._attributes_of(fit)
-        kept = fit.training_set.samples.kept
-        return {**attributes, "cache_": [kept[outcome.loop.members] for outcome in fit.outcomes]}
+        samples, state = fit.training_set.samples, attributes["_state"]
+        attributes["cache_"] = [samples.kept[outcome.loop.members] for outcome in fit.outcomes]
+        if state is not None:
+            fits = zip(state.problems, fit.outcomes, strict=True)
+            streams = [BudgetStream.of_fit(learned, outcome, samples) for learned, outcome in fits]
+            attributes["_state"] = state._replace(problems=streams)
+        return attributes
 
     def _attributes_of_streams(self, fit, state):
         attributes = super()._attributes_of_streams(fit, state)

@@ -12,13 +12,10 @@ from margins.data.binary_data import csr_arrays
 
 
 class StreamContinuation:
-    """Continuation from the state that a fit or a chunk has left.
+    """Continuation from the state that a fit or a chunk has left."""
 
-    ``stream_of(problem, keep_dual)`` returns the stream of a problem in the state.
-    """
-
-    def __init__(self, state, stream_of, classes, n_features):
-        self._state, self._stream_of = state, stream_of
+    def __init__(self, state, stream_type, classes, n_features):
+        self._state, self._stream_type = state, stream_type
         self._classes, self._n_features = classes, n_features
         self.n_seen, self.digest = state.n_seen, None  # the digest of this fit is known after `check`
 
@@ -63,7 +60,7 @@ class StreamContinuation:
     def begin(self, run, index):
         """Make a run start where the last run ended."""
         is_same = self.has_same_samples
-        self._stream_of(self._state.problems[index], keep_dual=is_same).resume(run)
+        self._state.problems[index].as_stream(self._stream_type, keep_dual=is_same).resume(run)
         if is_same:
             run.weights.recompute(run.data)  # C may have changed
 

@@ -15,9 +15,8 @@ from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
 from margins.losses import LOSSES, Loss
 from margins.parameters import BOOLEAN, AnyOf, Interval, OneOf, SubclassOf, parameter
-from margins.solvers.auto import SOLVERS, plan, reads_gram, rounds_gram
+from margins.solvers.auto import SOLVERS, is_small_hessian, plan, reads_gram, rounds_gram
 from margins.solvers.base import Problem
-from margins.solvers.costs import is_small_hessian
 from margins.solvers.explanation import explanation_of
 from margins.solvers.newton.newton import NewtonStart
 from margins.solvers.plans import Plan

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from margins.estimators.names import display_name, shown_name
 from margins.registry import name_of
 from margins.solvers.base import Ending
-from margins.solvers.certification import rounding_of_sqnorm
+from margins.solvers.proof import rounding_of_sqnorm
 
 # C |x|^2 is below this if features have values up to 1 and C is at most 1000.
 MAX_USUAL_RATIO = 1e6

@@ -6,7 +6,6 @@ division into chunks. A fit leaves such a state, too: `partial_fit` continues fr
 next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
 """
 
-import copy
 import math
 from contextlib import contextmanager
 from typing import Any, Self
@@ -17,13 +16,12 @@ from numpy.typing import ArrayLike
 from margins._update import Averaging, Rules, WeightVector
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.data.binary_data import rows_of
-from margins.data.samples import weighted_samples
 from margins.data.types import MatrixLike
-from margins.data.validation import validate_chunk
+from margins.data.validation import validate_chunk, weighted_samples
 from margins.estimators._typed import available_if
+from margins.estimators.base import exclusive, restored_on_error
 from margins.estimators.continuation import StreamContinuation, digest_of
 from margins.estimators.declared import Declared
-from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import sample_attributes
 from margins.estimators.messages import name_rule_error
 from margins.estimators.names import Caller
@@ -173,7 +171,7 @@ class OnlineMixin(Declared):
         if is_first:
             streams = [self._new_stream(specification, samples.n_features) for _ in problems]
         else:
-            streams = [self._stream_of(problem) for problem in state.problems]
+            streams = [problem.as_stream(self._stream_type) for problem in state.problems]
         segments, sqradius = [], state.sqradius
         if not is_blank:
             segments, sqradius = segments_of(
@@ -246,7 +244,7 @@ class OnlineMixin(Declared):
         self._check_warm_start(state)
         if state is None:
             return None
-        return StreamContinuation(state, self._stream_of, self.classes_, self.n_features_in_)
+        return StreamContinuation(state, self._stream_type, self.classes_, self.n_features_in_)
 
     def _check_warm_start(self, state):
         """Raise a ValueError if a warm start from this state does not allow the parameters."""
@@ -265,7 +263,7 @@ class OnlineMixin(Declared):
         if self.warm_start and continuation is None:
             digest = digest_of(samples)
         state = LearningState(
-            [self._kept_of(outcome, samples) for outcome in fit.outcomes],
+            [Learned.of(outcome, keep_dual=self.warm_start) for outcome in fit.outcomes],
             samples.n_samples + (0 if continuation is None else continuation.n_seen),
             max(outcome.data.max_sqnorm for outcome in fit.outcomes),
             SeenWeights().followed_by(samples.weight, len(samples.kept))[1],
@@ -273,9 +271,7 @@ class OnlineMixin(Declared):
         )
         return {**attributes, "_state": state}
 
-    def _kept_of(self, outcome, samples):
-        """Return what a fit keeps of a binary problem, for `_stream_of`."""
-        return Learned.of(outcome, keep_dual=self.warm_start)
+    _stream_type = Stream
 
     def _new_stream(self, specification, n_features):
         """Return the state of one binary problem before the first sample (Stream)."""
@@ -284,20 +280,6 @@ class OnlineMixin(Declared):
         if averaging is not None:
             averaging = averaging.for_stream()
         return Stream(weights, averaging, specification.theta)
-
-    def _stream_of(self, problem, keep_dual=False):
-        """Return the stream of a binary problem, made now if the last samples were those of a fit."""
-        if isinstance(problem, Stream):
-            return problem
-        weights, averaging = problem.weights, problem.averaging
-        if keep_dual:  # for the same samples
-            weights, averaging = copy.deepcopy((weights, averaging))
-        else:
-            weights = weights.without_dual()
-            averaging = None if averaging is None else averaging.for_stream()
-        return self._stream_type.after(problem, weights, averaging)
-
-    _stream_type = Stream
 
     def _check_stream(self):
         """Raise a ValueError if streams do not allow the parameters or the fitted model."""

@@ -75,6 +75,16 @@ class Learned:
         counts = outcome.n_epochs, outcome.n_accesses
         return cls(weights, averaging, outcome.theta, scale, outcome.history, outcome.phases, *counts)
 
+    def as_stream(self, stream_type, keep_dual=False):
+        """Return a stream that continues the fit, with a copy of its weights."""
+        weights, averaging = self.weights, self.averaging
+        if keep_dual:  # for the same samples
+            weights, averaging = copy.deepcopy((weights, averaging))
+        else:
+            weights = weights.without_dual()
+            averaging = None if averaging is None else averaging.for_stream()
+        return stream_type.after(self, weights, averaging)
+
     def __getstate__(self):
         return {key: as_plain(value) for key, value in vars(self).items()}
 
@@ -96,6 +106,10 @@ class Stream(Learned):
         counts = learned.n_epochs, weights.n_updates, learned.n_accesses
         state = {**vars(learned), "weights": weights, "averaging": averaging}
         return cls(**{**state, "history": list(learned.history)}, counts=counts)
+
+    def as_stream(self, stream_type, keep_dual=False):
+        """Return this stream, whose samples were another's."""
+        return self
 
     @property
     def phases(self):

@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.binary_data import rows_of
-from margins.linalg.teams import current_team
-from margins.linalg.threads import one_thread
+from margins.linalg.threads import current_team, one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
 # Maximum numbers of values, and of products of two numbers in dense and sparse rows, between two checks

@@ -1,9 +1,6 @@
 """Losses: the primal objective, the feasible dual variables, and the gap that proves an accuracy."""
 
-from margins.losses.base import Bounds, Loss, MaximumMarginLoss
-from margins.losses.hard_margin import HardMargin
-from margins.losses.hinge import Hinge
-from margins.losses.squared_hinge import SquaredHinge
+from margins.losses.losses import Bounds, HardMargin, Hinge, Loss, MaximumMarginLoss, SquaredHinge
 
 __all__ = ["Bounds", "HardMargin", "Hinge", "Loss", "MaximumMarginLoss", "SquaredHinge", "loss_of"]
 

@@ -30,7 +30,7 @@ from margins.losses._line_search cimport MAX_DERIVATIVES, Bracket, bracket_of, i
 
 import numpy as np
 
-from margins.linalg.teams import MIN_SHARED, blocks_of, current_team
+from margins.linalg.threads import MIN_SHARED, blocks_of, current_team
 
 cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
 

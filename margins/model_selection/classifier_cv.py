@@ -11,12 +11,18 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import is_in_parts
-from margins.data.samples import class_weights_of, weighted_samples, weights_given
 from margins.data.types import Folds, MatrixLike, Metric
-from margins.data.validation import ValidSamples, validate_points, validate_samples
+from margins.data.validation import (
+    ValidSamples,
+    class_weights_of,
+    validate_points,
+    validate_samples,
+    weighted_samples,
+    weights_given,
+)
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
+from margins.estimators.base import exclusive, restored_on_error
 from margins.estimators.declared import Declared
-from margins.estimators.exclusive import exclusive, restored_on_error
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import all_of, not_converged, noted, warn_of

@@ -9,11 +9,11 @@ from sklearn.utils import _safe_indexing
 from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
 from margins.data.permutations import seeds_of
-from margins.data.samples import absent_classes, sample_weights
+from margins.data.validation import absent_classes, sample_weights
 from margins.estimators.messages import Unproven
 from margins.estimators.names import Caller
 from margins.kernels._columns import inner_products
-from margins.linalg.teams import run_tasks
+from margins.linalg.threads import run_tasks
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
 from margins.training.fit import Fit

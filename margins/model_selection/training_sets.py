@@ -1,7 +1,6 @@
 """Training sets that the fits of a study share, with samples validated and summed only once."""
 
-from margins.data.samples import weighted_samples
-from margins.data.validation import validate_points, validate_samples
+from margins.data.validation import validate_points, validate_samples, weighted_samples
 from margins.estimators.names import Caller
 
 

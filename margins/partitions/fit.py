@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.data.samples import class_weights_of, classes_without
+from margins.data.validation import class_weights_of, classes_without
 from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio

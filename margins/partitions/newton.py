@@ -28,11 +28,17 @@ from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
 from margins.partitions.start import start_at_zero
 from margins.solvers.base import Ending, PhaseRecord
-from margins.solvers.certification import NEGLIGIBLE, PrimalPoint, unit_of
 from margins.solvers.history import Epoch
-from margins.solvers.improvement import CANCELLED, ROUNDINGS, is_nothing
 from margins.solvers.outcome import Outcome
-from margins.solvers.proof import SMALL
+from margins.solvers.proof import (
+    CANCELLED,
+    NEGLIGIBLE,
+    ROUNDINGS,
+    SMALL,
+    PrimalPoint,
+    is_nothing,
+    unit_of,
+)
 from margins.tuning import TUNING
 
 

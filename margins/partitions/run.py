@@ -15,11 +15,11 @@ import numpy as np
 from margins._activeset import ActiveSets
 from margins.certificate import Certificate
 from margins.data.permutations import generator_of, mix
-from margins.linalg.time_limits import check_time
+from margins.linalg.threads import check_time
 from margins.rules import Average, LongestSurvivor, SuffixAverage
 from margins.solvers.base import EpochReport, RulesSolver, Solver
-from margins.solvers.certification import bounds_of
 from margins.solvers.driver import Run
+from margins.solvers.proof import bounds_of
 from margins.tuning import TUNING
 
 # These averagings read no row but the one being processed.

@@ -18,7 +18,7 @@ from margins.rules._state cimport State
 
 import numpy as np
 
-from margins.linalg.teams import share_rows
+from margins.linalg.threads import share_rows
 
 
 cdef class WeightVector:

@@ -66,7 +66,7 @@ class EpochReport(NamedTuple):
     check_gap: bool = True
     # True: the solver ends the phase, possibly before the accuracy is proven.
     is_exhausted: bool = False
-    # margins.solvers.certification.PrimalPoint or None: weight vector of the model, if it differs from
+    # margins.solvers.proof.PrimalPoint or None: weight vector of the model, if it differs from
     # the run's.
     primal: Any = None
     # True: the run's dual variables are feasible as they are, at scale 1.

@@ -18,12 +18,11 @@ from margins._sparse import Rows
 from margins._update import BinaryData, WeightVector
 from margins.certificate import ACCURACY
 from margins.data.binary_data import of_each
-from margins.data.permutations import Orders
-from margins.linalg.time_limits import TimeLimitReached, check_cancelled, time_limit
+from margins.data.permutations import Orders, rows_per_chunk
+from margins.linalg.threads import TimeLimitReached, check_cancelled, time_limit
 from margins.losses._scaling import largest_factor
 from margins.solvers.balance import balanced, is_balanced
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord, Problem, Solver
-from margins.solvers.costs import rows_per_chunk
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.indefinite import known_indefinite

@@ -26,8 +26,8 @@ from margins.data._passes import mean_of, products
 from margins.data.binary_data import of_each
 from margins.losses import SquaredHinge
 from margins.solvers.base import EpochReport, Problem, Solver
-from margins.solvers.certification import PrimalPoint
 from margins.solvers.driver import Run
+from margins.solvers.proof import PrimalPoint
 from margins.solvers.successive import start_from
 from margins.tuning import TUNING
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from margins.certificate import Certificate
-from margins.losses import Loss
 from margins.solvers.base import Ending, PhaseRecord, solver_path
 from margins.solvers.history import Epoch
 from margins.solvers.specification import Specification
@@ -21,12 +19,12 @@ class Outcome(NamedTuple):
     data: Any
     hypothesis: Any  # the weight vector of the model before scaling: `weights`, `dual`, `label_sum`
     weights: Any  # the last iterate, from which training may continue
-    certificate: Certificate | None
+    certificate: Any  # Certificate, or None of a stream
     ending: Ending | None  # None: the run has not ended
     history: list[Epoch]
     phases: list[PhaseRecord]
     detail: str | None = None  # reason for a standstill or an infeasible problem
-    loss: Loss | None = None  # None: nothing was trained, because a class has no samples
+    loss: Any = None  # Loss; None: nothing was trained, because a class has no samples
     scale: float = 1.0  # factor from the hypothesis to the model
     theta: float = 0.0  # threshold of the score of the hypothesis
     dual_scale: float = 1.0  # factor from the dual variables to those of the certificate

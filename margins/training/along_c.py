@@ -15,10 +15,9 @@ import numpy as np
 
 from margins.data.binary_data import array_of_each
 from margins.data.permutations import seeds_of
-from margins.linalg.teams import run_tasks
+from margins.linalg.threads import run_tasks
 from margins.losses import SquaredHinge
-from margins.solvers.auto import starts_from_moments
-from margins.solvers.costs import Costs
+from margins.solvers.auto import Costs, starts_from_moments
 from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton.newton import NewtonStart

@@ -10,8 +10,7 @@ from margins._update import BinaryData, WeightVector
 from margins.certificate import Certificate
 from margins.data.binary_data import of_each
 from margins.data.permutations import seeds_of
-from margins.linalg.teams import n_threads_of, run_tasks
-from margins.linalg.time_limits import TimeBudget
+from margins.linalg.threads import TimeBudget, n_threads_of, run_tasks
 from margins.solvers.base import Ending
 from margins.solvers.driver import Run
 from margins.solvers.outcome import Outcome

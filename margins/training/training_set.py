@@ -13,7 +13,7 @@ import numpy as np
 
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, require_zeros, rows_of
 from margins.data.centring import centred
-from margins.data.samples import Samples
+from margins.data.validation import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks

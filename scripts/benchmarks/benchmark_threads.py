@@ -17,7 +17,7 @@ from scipy import sparse
 
 import margins
 from margins.data.binary_data import rows_of
-from margins.linalg.teams import share_rows, team_of
+from margins.linalg.threads import share_rows, team_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 

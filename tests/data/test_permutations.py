@@ -13,9 +13,8 @@ from scipy import sparse
 import margins
 from margins.data import permutations
 from margins.data.binary_data import rows_of
-from margins.data.permutations import Orders, in_blocks, spread
+from margins.data.permutations import Orders, in_blocks, rows_per_chunk, spread
 from margins.solvers import driver
-from margins.solvers.costs import rows_per_chunk
 
 TILE = permutations.PERMUTATION.block_samples
 

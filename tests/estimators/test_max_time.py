@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.kernels.row_blocks import FormulaBlocks
-from margins.linalg.time_limits import TimeBudget, TimeLimitReached, check_time, time_is_over, time_limit
+from margins.linalg.threads import TimeBudget, TimeLimitReached, check_time, time_is_over, time_limit
 
 SHORTEST = 1e-9  # seconds: over before the first check
 LIMIT = 0.1

@@ -8,7 +8,7 @@ import time
 import joblib
 import pytest
 
-from margins.linalg.teams import run_tasks
+from margins.linalg.threads import run_tasks
 
 PATIENCE = 30  # seconds, for what should take none
 

@@ -15,7 +15,7 @@ from margins._activeset import Level
 from margins._update import WeightVector
 from margins.data.binary_data import augmented_sqnorms, make_binary_data
 from margins.kernels import Kernel, Polynomial
-from margins.linalg.time_limits import TimeLimitReached, time_limit
+from margins.linalg.threads import TimeLimitReached, time_limit
 from margins.rules import (
     Additive,
     Average,

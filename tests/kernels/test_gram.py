@@ -14,7 +14,7 @@ from margins.estimators import margin_classifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
 from margins.solvers import auto
-from margins.solvers.costs import gram_pays
+from margins.solvers.auto import gram_pays
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 SOLVERS = ("auto", "conjugate", "unlearning", "dcd")

@@ -11,7 +11,7 @@ from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
 from margins.kernels.row_blocks import UNIT, RowBlocks
 from margins.kernels.shared_blocks import MatrixBlocks, SharedBlocks
-from margins.linalg.teams import team_of
+from margins.linalg.threads import team_of
 
 KERNELS = {
     "rbf": RBF(gamma=0.3),

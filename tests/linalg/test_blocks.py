@@ -12,7 +12,7 @@ import margins
 from margins._update import WeightVector
 from margins.data._passes import combination, products
 from margins.data.binary_data import make_binary_data
-from margins.linalg.teams import MAX_BLOCKS, MIN_ELEMENTS, blocks_of, current_team, team_of
+from margins.linalg.threads import MAX_BLOCKS, MIN_ELEMENTS, blocks_of, current_team, team_of
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 10**6])
@@ -135,7 +135,7 @@ def test_Newton_steps_alone_do_not_depend_on_n_jobs():
 
 def test_threads_share_the_passes_of_a_fit(monkeypatch):
     X, y = large("dense")
-    threads, original = set(), margins.linalg.teams.Team.map
+    threads, original = set(), margins.linalg.threads.Team.map
 
     def watched(team, function, items):
         def noted(item):
@@ -144,7 +144,7 @@ def test_threads_share_the_passes_of_a_fit(monkeypatch):
 
         return original(team, noted, items)
 
-    monkeypatch.setattr(margins.linalg.teams.Team, "map", watched)
+    monkeypatch.setattr(margins.linalg.threads.Team, "map", watched)
     margins.MarginClassifier(n_jobs=2, random_state=0).fit(X, y)
     assert len(threads) > 1
     threads.clear()
@@ -165,12 +165,12 @@ def test_threads_share_the_passes_of_a_fit(monkeypatch):
 )
 def test_threads_share_the_rows_of_a_kernel(call, monkeypatch):
     X, y = large("dense")
-    sizes, original = set(), margins.linalg.teams.Team.map
+    sizes, original = set(), margins.linalg.threads.Team.map
 
     def watched(team, function, items):
         sizes.add(team._n_threads)
         return original(team, function, items)
 
-    monkeypatch.setattr(margins.linalg.teams.Team, "map", watched)
+    monkeypatch.setattr(margins.linalg.threads.Team, "map", watched)
     call(X[:600], y[:600])  # few samples have one loop, without rows to share
     assert 2 in sizes

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from margins.linalg.teams import Team
+from margins.linalg.threads import Team
 
 
 @pytest.mark.parametrize(("n_threads", "n"), [(1, 3), (2, 0), (2, 1), (2, 50), (4, 3)])

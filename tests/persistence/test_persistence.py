@@ -223,7 +223,7 @@ def test_types_of_others_are_rejected_by_name():
 
 
 @pytest.mark.parametrize(
-    "function", ["margins.registry.get", "margins.losses.base.minimize_scalar", "margins.x.Y"]
+    "function", ["margins.registry.get", "margins.losses.losses.minimize_scalar", "margins.x.Y"]
 )
 def test_a_name_in_the_package_is_trusted_only_if_it_is_a_class_of_models(function):
     from margins.persistence.files import _is_ours

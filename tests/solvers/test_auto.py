@@ -16,9 +16,8 @@ from margins.kernels import Precomputed
 from margins.kernels.gram import gram_rows
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.solvers import auto
-from margins.solvers.auto import candidates, plan
+from margins.solvers.auto import Costs, candidates, gram_pays, plan
 from margins.solvers.base import Problem
-from margins.solvers.costs import Costs, gram_pays
 from margins.solvers.specification import Specification
 
 EPS = Specification(C=1.0, eps=0.01)

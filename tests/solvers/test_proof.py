@@ -13,8 +13,8 @@ import margins
 from margins.data.binary_data import rows_of
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.losses._accurate import kernel_scores, scores
-from margins.solvers import certification
-from margins.solvers.certification import NEGLIGIBLE
+from margins.solvers import proof
+from margins.solvers.proof import NEGLIGIBLE
 
 LOSSES = (SquaredHinge(3.0), Hinge(np.full(12, 3.0)), HardMargin())
 
@@ -104,7 +104,7 @@ def test_scores_of_a_small_problem_read_the_matrix_in_memory(monkeypatch):
         given.append(matrix)
         return kernel_scores(rows, coefficients, bias, matrix)
 
-    monkeypatch.setattr(certification, "kernel_scores", scores_of)
+    monkeypatch.setattr(proof, "kernel_scores", scores_of)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit.fit(X, y)
@@ -140,7 +140,7 @@ def test_objective_of_the_hard_margin_is_that_of_the_best_multiple():
 
 @pytest.mark.parametrize("name", ["auto", "pdm"])
 def test_ordinary_fits_state_what_they_always_stated(monkeypatch, name):
-    monkeypatch.setattr("margins.solvers.certification._point", None)  # what would round differently
+    monkeypatch.setattr("margins.solvers.proof._point", None)  # what would round differently
     X, y = integers(m=40, d=5)
     assert margins.get(name)(C=1.0, eps=0.1, random_state=0).fit(X, y).converged_
     assert 0 < NEGLIGIBLE < 1e-9

@@ -30,10 +30,8 @@ from typing import NamedTuple
 import numpy as np
 
 from margins.data.binary_data import array_of_each
-from margins.linalg.teams import current_team
-from margins.linalg.time_limits import time_is_over
+from margins.linalg.threads import current_team, time_is_over
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.certification import bounds_of
 from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.solvers.decomposition._whole import minimise_whole
@@ -46,6 +44,7 @@ from margins.solvers.decomposition.single import (
     unit_of,
     what_is_large,
 )
+from margins.solvers.proof import bounds_of
 from margins.tuning import TUNING
 
 # A sum in double precision takes as long as this number of rows for each support vector.

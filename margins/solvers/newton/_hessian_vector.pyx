@@ -23,7 +23,7 @@ from margins._update cimport BinaryData
 
 import numpy as np
 
-from margins.linalg.teams import blocks_of_rows, current_team, sum_in_order
+from margins.linalg.threads import blocks_of_rows, current_team, sum_in_order
 
 # Conjugate gradients end at this relative residual, or after this many products: even without convergence the
 # solution is a descent direction.

@@ -31,8 +31,8 @@ from margins._update cimport BinaryData
 
 import numpy as np
 
-from margins.linalg.teams import blocks_of_rows, current_team, sum_in_order
-from margins.linalg.time_limits import time_is_over
+from margins.linalg.threads import blocks_of_rows, current_team, sum_in_order
+from margins.linalg.threads import time_is_over
 
 # ---------------------------------------------------------------------------- working sets
 

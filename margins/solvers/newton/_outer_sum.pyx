@@ -1,7 +1,7 @@
 """Sums of outer products of samples: the stored part of a Hessian.
 
 The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added singly, dense
-samples in blocks, by BLAS. With many samples, several threads sum the blocks of `margins.linalg.teams`
+samples in blocks, by BLAS. With many samples, several threads sum the blocks of `margins.linalg.threads`
 separately.
 """
 
@@ -13,7 +13,7 @@ from margins.solvers.newton._elements cimport Elements
 
 import numpy as np
 
-from margins.linalg.teams import MAX_SHARE_OF_SUM, MIN_SHARED, blocks_of, current_team
+from margins.linalg.threads import MAX_SHARE_OF_SUM, MIN_SHARED, blocks_of, current_team
 from margins.tuning import TUNING
 
 cdef double ONE_BLOCK = MIN_SHARED

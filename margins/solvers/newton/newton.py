@@ -29,11 +29,11 @@ from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.balance import balance
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.certification import PrimalPoint
 from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton._objective import Objective, mean_distance, working_set_of
+from margins.solvers.proof import PrimalPoint
 from margins.tuning import TUNING
 
 # A working set of more than this share of the samples is extended to all: copies of it would cost more.

@@ -10,8 +10,8 @@ from sample_problems import ALL_LAYOUTS, data_of, integers
 from scipy import sparse
 
 from margins.losses import SquaredHinge
+from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
-from margins.solvers.costs import Costs
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 

@@ -7,8 +7,8 @@ from watched_steps import before_epochs
 
 import margins
 from margins.losses import Hinge, SquaredHinge
+from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
-from margins.solvers.costs import Costs
 
 TUNING = {"hessian_per_weight": 20}
 

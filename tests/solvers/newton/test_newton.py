@@ -22,8 +22,8 @@ import margins
 from margins._update import WeightVector
 from margins.data._passes import combination, products
 from margins.losses import Hinge, SquaredHinge
+from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
-from margins.solvers.costs import Costs
 from margins.solvers.driver import Run
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import working_set_of

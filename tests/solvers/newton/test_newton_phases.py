@@ -11,7 +11,7 @@ from proven_by_hand import fit, optimum, sides
 from sample_problems import clouds
 
 import margins
-from margins.solvers.costs import Costs
+from margins.solvers.auto import Costs
 from margins.solvers.driver import Run
 from margins.solvers.newton import newton
 

@@ -9,8 +9,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import margins
 from margins.losses import Hinge, SquaredHinge
+from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
-from margins.solvers.costs import Costs
 from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.tuning import TUNING
 

@@ -22,8 +22,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from margins.data.binary_data import of_each
-from margins.losses._scaling import largest_factor
+from margins.data.binary_data import of_each, sum_of_each, sums_of_classes
+from margins.losses._scaling import (
+    hinge_minimum,
+    largest_factor,
+    squared_hinge_minimum,
+    squared_hinge_sums,
+)
 
 
 class Bounds(NamedTuple):
@@ -347,3 +352,261 @@ def margin_bounds(products, sqnorm, weights):
     if margin > 0 and smallest > ROUNDING * float(products.max()):
         return Bounds(0.5 / margin / margin, dual, 1 / smallest, dual_scale, margin)
     return Bounds(math.inf, dual, dual_scale, dual_scale, min(margin, 0.0))
+
+
+class HardMargin(MaximumMarginLoss):
+    """Hard margin: ``min |w|^2 / 2`` subject to ``w.y_k >= 1``.
+
+    See Also
+    --------
+    SquaredHinge, Hinge : Losses that allow margin errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> HardMargin().value(np.array([1.0, 2.5]))
+    0.0
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (13); (2011), (4).
+    """
+
+    name = "squared_hinge"
+    is_finite = False
+    has_upper_bounds = False
+    is_smooth = False
+
+    def __init__(self):
+        super().__init__(math.inf)
+
+    def value(self, margins):
+        """Return 0 if every functional margin is at least 1, otherwise inf."""
+        return 0.0 if np.min(margins) >= 1 else math.inf
+
+    def objective(self, slacks, sqnorm):
+        """See `Loss.objective`; the multiple has a smallest functional margin of 1."""
+        smallest = 1 - float(slacks.max())
+        if sqnorm == 0:  # the dual variables cancel: w is not a hyperplane
+            return math.inf, 0.0, 1.0
+        margin = smallest / math.sqrt(sqnorm)
+        if margin <= 0:
+            return math.inf, margin, 1.0
+        return 0.5 / margin / margin, margin, 1 / smallest
+
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`; both classes then have equal smallest margins."""
+        return -0.5 * float(scores[signs > 0].min() + scores[signs < 0].max())
+
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`; no constant classifier separates the classes."""
+        return math.inf
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`; the smallest w.y_k is 1."""
+        return 8 * error
+
+    def sensitivity(self, margins, errors, primal):
+        """See `Loss.sensitivity`."""
+        change = np.min(margins + errors) - np.min(margins - errors)
+        return 2 * float(change) / float(margins.min())
+
+    def bounds(self, products, sqnorm, weights):
+        """See `Loss.bounds`; if a is 0 except for rounding, no margin exceeds this rounding."""
+        bounds = margin_bounds(products, sqnorm, weights)
+        if weights.sqnorm == 0 and weights.dual_sum > 0:
+            return bounds._replace(dual=math.inf, dual_scale=math.inf)
+        return bounds
+
+
+class SquaredHinge(MaximumMarginLoss):
+    """Squared hinge loss: ``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2``.
+
+    It is the 2-norm soft margin, with D_k = 1 / (2 C_k), the Delta_k^2 of the papers.
+
+    Parameters
+    ----------
+    C : float or ndarray of float64, shape (m,)
+        Penalty of every sample; samples of penalty 0 are left out.
+
+    See Also
+    --------
+    Hinge : The L1-SVM.
+    HardMargin : The limit of large C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredHinge(C=2.0).value(np.array([0.5, 3.0]))
+    0.5
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), (20), (24); (2011), section 2.
+    """
+
+    name = "squared_hinge"
+    has_upper_bounds = False
+    is_smooth = True
+
+    def __init__(self, C):
+        super().__init__(C)
+        if isinstance(C, np.ndarray) and not C.all():  # dual variable 0, with any diagonal
+            C, self.upper = np.where(C == 0, 1.0, C), np.where(C == 0, 0.0, np.inf)
+        self.diag = 1 / (2 * C)
+
+    def value(self, margins):
+        """Return the sum of C_k max(0, 1 - w.y_k)^2."""
+        return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
+
+    def value_of_slacks(self, slacks):
+        """See `Loss.value_of_slacks`."""
+        return float(np.sum(self.C * np.maximum(slacks, 0) ** 2))
+
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`; it is a weighted mean over all samples with a loss."""
+        points = signs - scores
+        order = np.argsort(points)
+        t, C = points[order], of_each(self.C, len(points))[order]
+        # If b is between t[k - 1] and t[k], the positive samples from k on and the negative samples
+        # before k have a loss.
+        positive, negative = np.where(signs[order] > 0, C, 0.0), np.where(signs[order] > 0, 0.0, C)
+        weight = _sums_from(positive) + _sums_before(negative)
+        moment = _sums_from(positive * t) + _sums_before(negative * t)
+        # Half of the slope at t[k] is t[k] weight - moment, which ascends.
+        k = int(np.searchsorted(t * weight[:-1] - moment[:-1], 0.0))
+        return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
+
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`."""
+        positive, negative = sums_of_classes(self.C, signs)
+        total = positive + negative
+        if sq_intercept_scaling == 0:
+            return total
+        penalty = 0.5 / sq_intercept_scaling
+        return (4 * positive * negative + penalty * total) / (total + penalty)
+
+    def gap_of_samples(self, slacks, dual):
+        """See `Loss.gap_of_samples`."""
+        violations = slacks - self.diag * dual
+        losses = np.where(
+            slacks > 0, self.C * violations * violations, -dual * (slacks + violations) / 2
+        )
+        return float(np.sum(losses))
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`; it uses Cauchy-Schwarz, and sum C s^2 <= `primal`."""
+        share = math.sqrt(sum_of_each(self.C, n_samples) / primal) * error
+        return 4 * share + 2 * share * share
+
+    def bounds(self, products, sqnorm, weights):
+        """See `Loss.bounds`; the slacks are optimal for w, and not taken from the dual variables."""
+        C, has_dual = of_each(self.C, len(products)), weights.sqnorm > 0
+        if not has_dual and sqnorm == 0:
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)
+        dual_scale = weights.dual_sum / weights.sqnorm if has_dual else 1.0
+        primal, scale, converged = squared_hinge_minimum(products, C, sqnorm, dual_scale)
+        if not has_dual:
+            return Bounds(primal, 0.0, scale, 0.0)
+        if not converged:
+            # Try the slacks of the dual variables, too, at a scale just above 1 / min_k a.y_k.
+            smallest = float((products + self.diag * weights.dual).min())
+            if smallest > 0:
+                dual_slack_scale = (1 + 1e-15) / smallest
+                losses = squared_hinge_sums(products, C, dual_slack_scale)[0]
+                objective = 0.5 * dual_slack_scale * dual_slack_scale * sqnorm + losses
+                if objective < primal:
+                    primal, scale = objective, dual_slack_scale
+        return Bounds(primal, 0.5 * weights.dual_sum * dual_scale, scale, dual_scale)
+
+
+def _sums_from(values):
+    """Return the sums of values[k:], for k = 0, ..., n (ndarray, shape (n + 1,))."""
+    return np.append(np.cumsum(values[::-1])[::-1], 0.0)
+
+
+def _sums_before(values):
+    """Return the sums of values[:k], for k = 0, ..., n (ndarray, shape (n + 1,))."""
+    return np.append(0.0, np.cumsum(values))
+
+
+# A slope below this share of the penalties is 0 except for rounding.
+FLAT = 1e-12
+
+
+class Hinge(Loss):
+    """Hinge loss: ``min |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)``.
+
+    Parameters
+    ----------
+    C : float or ndarray of float64, shape (m,)
+        Penalty of every sample, the upper bound of its dual variable.
+
+    See Also
+    --------
+    SquaredHinge : The 2-norm soft margin.
+    HardMargin : The limit of large C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Hinge(C=2.0).value(np.array([0.5, 3.0]))
+    1.0
+
+    **Source**: Panagiotakopoulos & Tsampouka (2010), section 4, (22)-(24).
+    """
+
+    name = "hinge"
+    has_upper_bounds = True
+    is_smooth = False
+
+    def __init__(self, C):
+        super().__init__(C)
+        self.upper = C
+
+    def value(self, margins):
+        """Return the sum of C_k max(0, 1 - w.y_k)."""
+        return float(np.sum(self.C * np.maximum(1 - margins, 0)))
+
+    def value_of_slacks(self, slacks):
+        """See `Loss.value_of_slacks`."""
+        return float(np.sum(self.C * np.maximum(slacks, 0)))
+
+    def best_intercept(self, scores, signs):
+        """See `Loss.best_intercept`; it is a weighted quantile of the intercepts with margins of 1."""
+        points = signs - scores
+        n_positive = int(np.count_nonzero(signs > 0))
+        if not isinstance(self.C, np.ndarray) and 0 < n_positive < len(points):
+            # Each point raises the slope by C, so the slope is 0 between these two points.
+            points = np.partition(points, (n_positive - 1, n_positive))
+            return float(0.5 * (points[n_positive - 1] + points[n_positive]))
+        order = np.argsort(points)
+        # Each point raises the slope, which starts at minus the sum of C over the positive class.
+        C = of_each(self.C, len(points))
+        total = np.cumsum(C[order])
+        share = float(C[signs > 0].sum())
+        k = min(int(np.searchsorted(total, share)), len(points) - 1)
+        low = points[order[k]]
+        is_flat = abs(total[k] - share) <= FLAT * share and k + 1 < len(points)
+        return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
+
+    def constant_objective(self, signs, sq_intercept_scaling):
+        """See `Loss.constant_objective`."""
+        positive, negative = sums_of_classes(self.C, signs)
+        total, excess = positive + negative, abs(positive - negative)
+        if sq_intercept_scaling * excess <= 1:  # the size of the best intercept
+            return total - 0.5 * sq_intercept_scaling * excess * excess
+        return total - excess + 0.5 / sq_intercept_scaling
+
+    def gap_of_samples(self, slacks, dual):
+        """See `Loss.gap_of_samples`."""
+        return float(np.sum(np.abs(slacks) * np.where(slacks > 0, self.C - dual, dual)))
+
+    def max_sensitivity(self, n_samples, error, primal):
+        """See `Loss.max_sensitivity`."""
+        return 2 * sum_of_each(self.C, n_samples) * error / primal
+
+    def bounds(self, products, sqnorm, weights):
+        """See `Loss.bounds`."""
+        C = of_each(self.C, len(products))
+        if not math.isfinite(sqnorm + weights.sqnorm):
+            return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: use the bounds of w = 0
+        dual, dual_scale = self._dual_bound(weights, C)
+        best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
+        return Bounds(best, dual, best_scale, dual_scale)
