@@ -314,12 +314,8 @@ class Transformed:
 class RowsReader:
     """Reader of consecutive rows of arrays.
 
-    Parameters
-    ----------
-    X, y, weight : arrays
-        `weight` may be None.
-    begin, end : int
-        Range of rows.
+    X, y, weight: `weight` may be None.
+    begin, end: range of rows.
     """
 
     def __init__(self, X, y, weight, begin, end):

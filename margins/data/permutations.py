@@ -27,19 +27,12 @@ END_OF_SEEDS = 2**31 - 1
 class Orders:
     """Orders in which a run processes its samples.
 
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-    proven : bool
-        True: the run ends with a proof, so orders affect only its speed. They may then be in blocks, and
-        made by a faster permutation than NumPy's.
-    shuffle : {"epochs", "once", "never", "draws"}
-        When the order is permuted; "draws": an epoch draws n samples with replacement.
-    n_held_out : int
-        Number of samples, from the start of the first order, that are never processed.
-    rows_per_chunk : int
-        Number of rows in a chunk of a block; 1: permute without blocks.
+    n: number of samples.
+    proven: True: the run ends with a proof, so orders affect only its speed. They may then be in blocks,
+        and made by a faster permutation than NumPy's.
+    shuffle: when the order is permuted; "draws": an epoch draws n samples with replacement.
+    n_held_out: number of samples, from the start of the first order, that are never processed.
+    rows_per_chunk: number of rows in a chunk of a block; 1: permute without blocks.
     """
 
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):

@@ -28,21 +28,11 @@ N_ESTIMATES = 256
 class LeftOut:
     """Bounds on the margins l_i (w.x_i + b), each in the model without the sample or its group.
 
-    Parameters
-    ----------
-    solution : margins.decremental.solution.Solution
-        The solution of the problem with all samples.
-    groups : ndarray of intp, shape (m,)
-        The group of each sample; the samples of a group are left out together.
-
-    Attributes
-    ----------
-    with_all : ndarray of float64, shape (m,)
-        The margins in the model with all samples.
-    margin : ndarray of float64, shape (m,)
-        Estimates within the bounds.
-    is_settled : ndarray of bool, shape (m,)
-        True: the bounds come from an exact solution, and no later step narrows them.
+    solution: the solution of the problem with all samples.
+    groups, shape (m,): the group of each sample; the samples of a group are left out together.
+    with_all, shape (m,): the margins in the model with all samples.
+    margin, shape (m,): estimates within the bounds.
+    is_settled, shape (m,): True: the bounds come from an exact solution, and no later step narrows them.
     """
 
     def __init__(self, solution, groups):

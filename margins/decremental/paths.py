@@ -43,12 +43,10 @@ class End(NamedTuple):
 class Paths:
     """Paths that start at one solution.
 
-    Parameters
-    ----------
-    solution : margins.decremental.solution.Solution
-        If its variables have passed bounds, paths start at other values, and still end at a solution.
-    beside : (ndarray of float64, shape (m,), ndarray of float64, shape (m,)), optional
-        alpha and sigma at which paths start, clipped to the bounds; None: the solution, clipped.
+    solution: if its variables have passed bounds, paths start at other values, and still end at a
+        solution.
+    beside, shape (m,): alpha and sigma at which paths start, clipped to the bounds; None: the solution,
+        clipped.
     """
 
     def __init__(self, solution, beside=None):

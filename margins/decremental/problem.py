@@ -27,17 +27,9 @@ ROUNDING = 1e-12
 class Features:
     """Inner products of samples with few features, computed when they are needed.
 
-    Parameters
-    ----------
-    rho : float
-        Constant feature of a penalised intercept; 0: none.
-
-    Attributes
-    ----------
-    diagonal : ndarray of float64, shape (m,)
-        x_k.x_k with the feature rho.
-    feature_sqnorms : ndarray of float64, shape (m,)
-        The same without it.
+    rho: constant feature of a penalised intercept; 0: none.
+    diagonal, shape (m,): x_k.x_k with the feature rho.
+    feature_sqnorms, shape (m,): the same without it.
     """
 
     def __init__(self, X, rho):
@@ -70,12 +62,8 @@ class Features:
 class Gram:
     """Inner products of samples, stored in a matrix.
 
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (m, m)
-        With rho^2 if the intercept is penalised.
-    rho : float
-        As in `Features`, whose attributes this has, too.
+    matrix, shape (m, m): with rho^2 if the intercept is penalised.
+    rho: as in `Features`, whose attributes this has, too.
     """
 
     def __init__(self, matrix, rho=0.0):
@@ -101,27 +89,15 @@ class Gram:
 class BoxProblem:
     """The dual problem of a binary problem.
 
-    Parameters
-    ----------
-    inner : Features or Gram
-        Inner products.
-    signs : ndarray of float64, shape (m,)
-        The labels l_k, 1 or -1.
-    penalties : ndarray of float64, shape (m,)
-        C_k; 0: the sample is not in the problem.
-    is_smooth : bool
-        True: the squared hinge loss; False: the hinge loss.
-    is_free : bool
-        True: the intercept is not penalised.
-
-    Attributes
-    ----------
-    upper : ndarray of float64, shape (m,)
-        u_k.
-    diag : ndarray of float64, shape (m,)
-        D_k of the loss.
-    ridge : ndarray of float64, shape (m,)
-        D_k or, for the hinge loss, the small ridge that solutions use. No bound relies on it.
+    inner: inner products.
+    signs, shape (m,): the labels l_k, 1 or -1.
+    penalties, shape (m,): c_k; 0: the sample is not in the problem.
+    is_smooth: True: the squared hinge loss; False: the hinge loss.
+    is_free: True: the intercept is not penalised.
+    upper, shape (m,): u_k.
+    diag, shape (m,): d_k of the loss.
+    ridge, shape (m,): d_k or, for the hinge loss, the small ridge that solutions use. No bound relies on
+        it.
     """
 
     def __init__(self, inner, signs, penalties, is_smooth, is_free):

@@ -32,21 +32,11 @@ N_MATRICES = 2
 class LeavingOut:
     """A training set whose samples will be left out in groups.
 
-    Parameters
-    ----------
-    classifier : MarginClassifier
-        Its parameters have been checked. It is not fitted.
-    groups : ndarray of intp, shape (m,)
-        The group of each sample: 0, 1, ...
-    caller : object
-        Its str names the function in error messages.
-
-    Attributes
-    ----------
-    training_set : margins.training.training_set.TrainingSet
-        The samples of positive weight.
-    members : list of ndarray of intp
-        The samples of each group.
+    classifier: its parameters have been checked. It is not fitted.
+    groups, shape (m,): the group of each sample: 0, 1, ...
+    caller: its str names the function in error messages.
+    training_set: the samples of positive weight.
+    members: the samples of each group.
     """
 
     def __init__(self, classifier, valid, sample_weight, groups, caller):
@@ -164,17 +154,10 @@ class LeavingOut:
 class ScoreBounds:
     """Bounds on the scores of all samples, each in the model without the sample or its group.
 
-    Parameters
-    ----------
-    solutions : list of (ndarray of float64, float), or None
-        Nearly optimal dual variables and the intercept, for each binary problem.
-
-    Attributes
-    ----------
-    lower, upper, scores : ndarray of float64, shape (m, n_problems)
-        Bounds, and estimates within them; infinite if a class has no samples left.
-    with_all : ndarray of float64, shape (m, n_problems)
-        The scores in the model with all samples.
+    solutions: nearly optimal dual variables and the intercept, for each binary problem.
+    lower, upper, scores, shape (m, n_problems): bounds, and estimates within them; infinite if a class
+        has no samples left.
+    with_all, shape (m, n_problems): the scores in the model with all samples.
     """
 
     def __init__(self, leaving, specification, solutions):

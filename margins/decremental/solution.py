@@ -15,19 +15,10 @@ MAX_ROUNDS = 20
 class Solution:
     """A solution of a dual problem, with its response.
 
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (m,)
-        Dual variables.
-    bias : float
-        The intercept if it is free, else 0.
-    free : ndarray of int, shape (n_free,)
-        The free support vectors.
-
-    Attributes
-    ----------
-    sigma : ndarray of float64, shape (m,)
-        The augmented margins l_k (w.x_k + b) + D_k alpha_k.
+    alpha, shape (m,): dual variables.
+    bias: the intercept if it is free, else 0.
+    free, shape (n_free,): the free support vectors.
+    sigma, shape (m,): the augmented margins l_k (w.x_k + b) + D_k alpha_k.
     """
 
     def __init__(self, problem, alpha, bias, free):

@@ -66,19 +66,12 @@ class EpochTask:
 class Watch:
     """Observer that calls the callbacks for the epochs of one binary problem.
 
-    Parameters
-    ----------
-    context : sklearn.callback.CallbackContext
-        Context of the task whose subtasks are the epochs.
-    data : dict
-        X, y and metadata, passed to callbacks.
-    fitted : callable or None
-        ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
+    context: context of the task whose subtasks are the epochs.
+    data: X, y and metadata, passed to callbacks.
+    fitted: ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
         None: the task trains one of several classes; it ends with its run and provides no estimator.
-    task : tuple
-        The first arguments of `EpochTask`, which describe the binary problem.
-    model : callable
-        ``model(run)`` returns a classifier for the binary problem alone.
+    task: the first arguments of `EpochTask`, which describe the binary problem.
+    model: ``model(run)`` returns a classifier for the binary problem alone.
     """
 
     def __init__(self, estimator, context, data, fitted, task, model):
@@ -116,12 +109,8 @@ class Watch:
 class FitTask:
     """Task that calls the callbacks of an estimator for one fit.
 
-    Parameters
-    ----------
-    X, y, sample_weight : array-like
-        The arguments of `fit`, samples of weight 0 included.
-    continuation : object or None
-        The state that the fit continues from.
+    X, y, sample_weight: the arguments of `fit`, samples of weight 0 included.
+    continuation: the state that the fit continues from.
     """
 
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):

@@ -23,14 +23,10 @@ from margins.solvers.base import EpochSolver, Phase
 class State:
     """State of a run with a custom loop, used instead of a `WeightVector`. A subclass has:
 
-    Attributes
-    ----------
-    coordinates : ndarray of float64, shape (n_features + 1,)
-        The weight vector that predicts, with the weight of the constant feature last.
-    dual : ndarray of float64, shape (m,), or None
-        The dual variables alpha, if they are kept.
-    dual_sum, sqnorm : float
-        S and |theta|^2, bias and slack terms included.
+    coordinates, shape (n_features + 1,): the weight vector that predicts, with the weight of the
+        constant feature last.
+    dual, shape (m,): the dual variables alpha, if they are kept.
+    dual_sum, sqnorm: S and |theta|^2, bias and slack terms included.
     """
 
     def process(self, data, order):

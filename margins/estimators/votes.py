@@ -14,10 +14,7 @@ from margins.rules._voting import count_votes
 class GrowingArray:
     """Array that grows along its first axis.
 
-    Parameters
-    ----------
-    values : ndarray
-        The first elements. They are copied when more are added.
+    values: the first elements. They are copied when more are added.
     """
 
     def __init__(self, values):
@@ -102,18 +99,11 @@ def _parts_of(X):
 class VotedModel:
     """Mistakes and votes of all binary problems.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix, shape (n_support, d)
-        The distinct samples that were mistakes.
-    indices, codes : ndarray of int, shape (n_support,)
-        Their indices in the training set, and their classes.
-    weights : ndarray of float64, shape (n_support,)
-        The factor with which an update adds each sample.
-    mistakes : list of ndarray of int32, shape (n_mistakes,)
-        For each binary problem, its mistakes in order, as row indices of X.
-    votes : list of ndarray of float64, shape (n_mistakes + 1,)
-        For each binary problem, the votes of its hypotheses.
+    X, shape (n_support, d): the distinct samples that were mistakes.
+    indices, codes, shape (n_support,): their indices in the training set, and their classes.
+    weights, shape (n_support,): the factor with which an update adds each sample.
+    mistakes, shape (n_mistakes,): for each binary problem, its mistakes in order, as row indices of X.
+    votes, shape (n_mistakes + 1,): for each binary problem, the votes of its hypotheses.
     """
 
     def __init__(self, X, indices, codes, weights, mistakes, votes):
@@ -216,12 +206,8 @@ def count_in_blocks(kernel, X, vectors, support, fits):
 class OfVotes:
     """Descriptor of a fitted attribute that is read from the voted model unless the fit has set it.
 
-    Parameters
-    ----------
-    name : str
-        Name of the attribute of `VotedModel`.
-    fallback : descriptor, optional
-        Descriptor to use if there is no voted model.
+    name: name of the attribute of `VotedModel`.
+    fallback: descriptor to use if there is no voted model.
     """
 
     def __init__(self, name, fallback=None):

@@ -80,10 +80,7 @@ def _add_products(X, dtype, gram):
 class WholeGram:
     """Inner products of some samples of linear data, in the form that decomposition solvers read.
 
-    Parameters
-    ----------
-    indices : ndarray of int, shape (m,)
-        Indices of the samples, whose rows are copied when they are first read.
+    indices, shape (m,): indices of the samples, whose rows are copied when they are first read.
     """
 
     def __init__(self, X, indices):

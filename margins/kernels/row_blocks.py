@@ -40,22 +40,12 @@ FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
 class RowBlocks:
     """Rows of any kernel matrix, cached in single precision.
 
-    Parameters
-    ----------
-    kernel : margins.kernels.kernel.Kernel
-        Kernel with resolved parameters.
-    cache_size : float
-        Memory for rows and for the copy of X from which they are computed, in megabytes (2**20 bytes).
-        At least half of it is for rows, and at least `MIN_ROWS` rows are cached.
-
-    Attributes
-    ----------
-    slots : ndarray of float32, shape (n_slots, m)
-        The cached rows.
-    n_computed : int
-        Number of rows computed so far.
-    watch : callable or None
-        ``watch(indices, rows)`` is called with new rows.
+    kernel: kernel with resolved parameters.
+    cache_size: memory for rows and for the copy of X from which they are computed, in megabytes (2**20
+        bytes). At least half of it is for rows, and at least `MIN_ROWS` rows are cached.
+    slots, shape (n_slots, m): the cached rows.
+    n_computed: number of rows computed so far.
+    watch: ``watch(indices, rows)`` is called with new rows.
     """
 
     watch = None
@@ -163,14 +153,9 @@ class FormulaBlocks(RowBlocks):
     If the kernel is a function of differences, and rows are dense, their mean is subtracted if this
     reduces rounding errors.
 
-    Parameters
-    ----------
-    kernel, X, cache_size
-        As in `RowBlocks`.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2.
-    densely : bool
-        True: make rows of a sparse X dense to multiply them.
+    kernel, X, cache_size: as in `RowBlocks`.
+    sqnorms, shape (m,): |x_k|^2.
+    densely: True: make rows of a sparse X dense to multiply them.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms, densely):

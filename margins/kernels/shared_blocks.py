@@ -28,12 +28,8 @@ BYTES_OF_WHOLE = 12  # for each element of a matrix in both double and single pr
 class SharedBlocks:
     """Row blocks of a training set, made on demand and once for all classes that a thread trains.
 
-    Parameters
-    ----------
-    kernel, X, cache_size
-        As in `RowBlocks`.
-    sqnorms : ndarray of float64, shape (m,), or None
-        |x_k|^2; None if rows are not computed from inner products.
+    kernel, X, cache_size: as in `RowBlocks`.
+    sqnorms, shape (m,): |x_k|^2; None if rows are not computed from inner products.
     """
 
     def __init__(self, kernel, X, cache_size, sqnorms):
@@ -168,10 +164,7 @@ def _exceeds(i, j):
 class MatrixBlocks:
     """The whole kernel matrix of few samples, with the methods of `RowBlocks`.
 
-    Parameters
-    ----------
-    blocks : list of list of ndarray of float64
-        The matrix, symmetric, in rows of blocks.
+    blocks: the matrix, symmetric, in rows of blocks.
     """
 
     def __init__(self, blocks):
@@ -202,12 +195,8 @@ class MatrixBlocks:
 class ClassBlocks:
     """Blocks of kernel values for two classes each, computed once for all pairs of classes.
 
-    Parameters
-    ----------
-    kernel : margins.kernels.kernel.Kernel
-        Kernel with resolved parameters and a symmetric formula.
-    codes : ndarray of int, shape (m,)
-        Classes of the samples.
+    kernel: kernel with resolved parameters and a symmetric formula.
+    codes, shape (m,): classes of the samples.
     """
 
     def __init__(self, kernel, X, codes):
@@ -249,10 +238,7 @@ class ClassBlocks:
 class BlocksOfClasses:
     """Kernel matrix of the samples of some classes, sorted by class.
 
-    Parameters
-    ----------
-    codes : sequence of int
-        Codes of the classes.
+    codes: codes of the classes.
     """
 
     def __init__(self, class_blocks, codes):

@@ -39,12 +39,8 @@ FORMAT = 4  # version of the cached content and of the keys; part of every key
 class Engine:
     """Runs a parameter search or a double cross-validation.
 
-    Parameters
-    ----------
-    caller : str
-        The public function, for messages.
-    cvs : dict
-        Cross-validations by the caller's parameter names; of two, the outer one first.
+    caller: the public function, for messages.
+    cvs: cross-validations by the caller's parameter names; of two, the outer one first.
     """
 
     def __init__(

@@ -194,14 +194,9 @@ class _Model:
 class _Candidate:
     """One setting, and the data that its fit needs.
 
-    Attributes
-    ----------
-    batch_key : tuple
-        random_state, shuffle and training set: candidates with equal keys are trained together.
-    jobs : list of _Parameters
-        One for each binary problem.
-    bound : float
-        Maximum number of updates by one sample; inf if max_iter is smaller.
+    batch_key: random_state, shuffle and training set: candidates with equal keys are trained together.
+    jobs: one for each binary problem.
+    bound: maximum number of updates by one sample; inf if max_iter is smaller.
     """
 
     def __init__(self, estimator, data):

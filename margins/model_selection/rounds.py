@@ -20,19 +20,10 @@ MIN_ROWS = 10
 class StageRounds:
     """One round for each stage, all on whole training sets.
 
-    Parameters
-    ----------
-    stages : list of list of dict
-        The settings of each stage.
-    searches : list of list of (ndarray of int64, ndarray of int64)
-        The splits of each search, which all rounds share.
-
-    Attributes
-    ----------
-    n_settings : list of int
-        Number of settings in each round.
-    splits : list of (ndarray of int64, ndarray of int64)
-        All splits that are trained on, search by search.
+    stages: the settings of each stage.
+    searches: the splits of each search, which all rounds share.
+    n_settings: number of settings in each round.
+    splits: all splits that are trained on, search by search.
     """
 
     def __init__(self, stages: list[Settings], searches: list[Splits]) -> None:
@@ -55,10 +46,7 @@ class StageRounds:
 class HalvingRounds:
     """Rounds with ever fewer settings and ever more rows: see `Halving`.
 
-    Attributes
-    ----------
-    n_settings, splits
-        As in `StageRounds`, but each round has different splits.
+    n_settings, splits: as in `StageRounds`, but each round has different splits.
     """
 
     def __init__(

@@ -52,10 +52,7 @@ def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
 class _Run:
     """The tasks of one call of `run_all`.
 
-    Attributes
-    ----------
-    outcomes : list of Outcome or None
-        None: not finished.
+    outcomes: None: not finished.
     """
 
     def __init__(self, tasks, shared, n_jobs, bar, cache, keys):

@@ -131,12 +131,8 @@ SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
 class Decided(ClassifierMixin, BaseEstimator):
     """A classifier with fixed scores, for scikit-learn's scorers.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_samples,) or (n_samples, n_classes)
-        Scores of the samples to test.
-    labels : ndarray, shape (n_samples,), optional
-        Predictions. Default: the class of the largest score.
+    scores, shape (n_samples,): scores of the samples to test.
+    labels, shape (n_samples,): predictions. Default: the class of the largest score.
     """
 
     def __init__(self, scores, classes, labels=None):

@@ -76,10 +76,7 @@ class FitFailed(RuntimeError):
 class Shared:
     """The data of all tasks of a study, sent only once to each process or machine.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Seeded, with one thread.
+    estimator: seeded, with one thread.
     """
 
     def __init__(self, estimator, X, y, sample_weight, splits, scoring):

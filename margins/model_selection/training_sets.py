@@ -7,12 +7,8 @@ from margins.estimators.names import Caller
 class StudyData:
     """Training and test set of all fits, validated by the first fit.
 
-    Parameters
-    ----------
-    estimator : classifier
-        Classifier of the first fit.
-    X, y, X_test, sample_weight
-        As for `margins.model_selection.lockstep.scores_in_lockstep`.
+    estimator: classifier of the first fit.
+    X, y, X_test, sample_weight: as for `margins.model_selection.lockstep.scores_in_lockstep`.
     """
 
     def __init__(self, estimator, X, y, X_test, sample_weight):

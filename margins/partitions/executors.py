@@ -28,10 +28,7 @@ MAX_ATTEMPTS = 5
 class ChunkExecutor:
     """Executor that reads chunks in threads of this process.
 
-    Attributes
-    ----------
-    indices : list of int
-        The partitions that are not empty.
+    indices: the partitions that are not empty.
     """
 
     # Number of processes that keep partitions.
@@ -112,15 +109,8 @@ class ChunkExecutor:
 class DaskExecutor:
     """Executor that answers with the parts of a dask collection, on dask's current scheduler.
 
-    Parameters
-    ----------
-    parts : list of tuples
-        (X, y, weight) of each partition, as dask's Delayed; weight may be None.
-
-    Attributes
-    ----------
-    n_partitions, indices, n_processes
-        As in `ChunkExecutor`.
+    parts: (X, y, weight) of each partition, as dask's Delayed; weight may be None.
+    n_partitions, indices, n_processes: as in `ChunkExecutor`.
     """
 
     def __init__(self, parts):

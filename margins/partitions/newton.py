@@ -45,21 +45,11 @@ from margins.tuning import TUNING
 class NewtonRun:
     """The fit of one binary problem.
 
-    Parameters
-    ----------
-    problem : int
-        Number of the problem.
-    is_stored : bool
-        True: Hessians are stored. False: they are multiplied by vectors.
-    start : margins.partitions.start.Start
-        First weight vector.
-    end_of_time : float
-        Time limit of the steps, in seconds of `time.perf_counter`.
-
-    Attributes
-    ----------
-    n_epochs, n_accesses : int
-        Passes over the samples after the scan, and samples read in all of them.
+    problem: number of the problem.
+    is_stored: True: Hessians are stored. False: they are multiplied by vectors.
+    start: first weight vector.
+    end_of_time: time limit of the steps, in seconds of `time.perf_counter`.
+    n_epochs, n_accesses: passes over the samples after the scan, and samples read in all of them.
     """
 
     def __init__(

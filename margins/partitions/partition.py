@@ -96,10 +96,7 @@ class KeptRows(NamedTuple):
 class Partition:
     """A partition in one pass.
 
-    Parameters
-    ----------
-    X, y, weight : array-like or None
-        None: the partition is not read in this pass.
+    X, y, weight: None: the partition is not read in this pass.
     """
 
     def __init__(self, setting, index, stored, X=None, y=None, weight=None):
@@ -180,10 +177,7 @@ class Partition:
 class Side:
     """One binary problem in one partition.
 
-    Parameters
-    ----------
-    states : dict
-        {(problem, version): PointState}, changed in place.
+    states: {(problem, version): PointState}, changed in place.
     """
 
     def __init__(self, partition, problem, states):

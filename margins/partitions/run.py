@@ -32,10 +32,7 @@ WITHOUT_LOSS = 1e100
 class PartOrders:
     """The orders in which a run processes the partitions, and the samples of each partition.
 
-    Parameters
-    ----------
-    shuffle : {"epochs", "once", "never"}
-        When the orders are drawn again.
+    shuffle: when the orders are drawn again.
     """
 
     n_held_out = 0
@@ -66,10 +63,7 @@ class PartOrders:
 class StreamedRulesSolver(Solver):
     """A rule-based solver over samples in partitions, with nested active sets in memory.
 
-    Parameters
-    ----------
-    solver : margins.solvers.base.RulesSolver
-        The solver for samples in memory.
+    solver: the solver for samples in memory.
     """
 
     def __init__(self, solver):

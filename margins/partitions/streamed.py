@@ -54,12 +54,8 @@ class StreamedSamples(NamedTuple):
 class StreamedMatrix:
     """A matrix X that is read one partition at a time.
 
-    Parameters
-    ----------
-    name : str
-        Name of the calling method, for errors.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2.
+    name: name of the calling method, for errors.
+    sqnorms, shape (m,): |x_k|^2.
     """
 
     def __init__(self, executor, name, parts, sqnorms, n_features, storage):

@@ -31,10 +31,7 @@ from margins.tuning import TUNING
 class Costs:
     """The sizes of a problem that the planner compares, and predicted costs, each computed once.
 
-    Attributes
-    ----------
-    has_small_hessian : bool
-        True if a Hessian has no more elements than X stores, because features are few.
+    has_small_hessian: True if a Hessian has no more elements than X stores, because features are few.
     """
 
     def __init__(self, problem, tuning=TUNING):

@@ -131,16 +131,11 @@ class Solver(ABC):
 class RulesSolver(Solver):
     """The rules of a perceptron, sample by sample, with nested active sets.
 
-    Parameters
-    ----------
-    levels : sequence of margins.solvers.schedules.Level
-        The nested active sets; empty: plain epochs.
-    full_pass_rules : margins.rules.Rules, optional
-        Rules of the pass over all samples, if they differ from the rules of the active sets.
-    n_samples : int, optional
-        Number of samples per epoch, spread over the data. None: all samples.
-    name : str
-        Name in the records of phases and epochs.
+    levels: the nested active sets; empty: plain epochs.
+    full_pass_rules: rules of the pass over all samples, if they differ from the rules of the active
+        sets.
+    n_samples: number of samples per epoch, spread over the data. None: all samples.
+    name: name in the records of phases and epochs.
     """
 
     def __init__(self, rules, levels=(), full_pass_rules=None, n_samples=None, name="rules"):
@@ -177,12 +172,8 @@ class RulesSolver(Solver):
 class EpochSolver(Solver):
     """A loop over samples, with the protocol of `margins._update.SampleLoop`, and its rules.
 
-    Parameters
-    ----------
-    rules : margins.rules.Rules or None
-        None: the loop needs no rules.
-    loop : object
-        ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns the number of samples
+    rules: None: the loop needs no rules.
+    loop: ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns the number of samples
         that made an update in the pass over all samples, and sets `n_rejected`, `n_unmoved` and
         `n_accesses`.
     """

@@ -27,20 +27,11 @@ from margins.tuning import TUNING
 class ConjugateSolver(Solver):
     """A solver whose full epochs are conjugate passes.
 
-    Parameters
-    ----------
-    rules : margins.rules.Rules
-        Unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
-    max_passes : float
-        The solver ends if it is expected to need more passes over all samples than this.
-    gap : float
-        The gap of another solver. This one ends if too many certificates in a row have no smaller gap
+    rules: unlearning(b, delta_b) with b > 0, Additive, NoShrink: a.y_k is b at the margin.
+    max_passes: the solver ends if it is expected to need more passes over all samples than this.
+    gap: the gap of another solver. This one ends if too many certificates in a row have no smaller gap
         than the smallest so far, this one included.
-
-    Attributes
-    ----------
-    has_stalled : bool
-        True if it has ended for this reason.
+    has_stalled: True if it has ended for this reason.
     """
 
     name = "conjugate"

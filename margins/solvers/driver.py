@@ -53,44 +53,21 @@ class Run:
 
     Algorithms read a run between phases and after epochs, and change it with its methods.
 
-    Parameters
-    ----------
-    problem : margins.solvers.base.Problem
-    seed : int
-    specification : margins.solvers.specification.Specification
-    watch : object or None
-        Observes every full epoch and may end the run; see `margins.estimators.callbacks.Watch`.
-    features : margins._sparse.Rows or None
-        If the rows of the data form a Gram matrix: X, on which the run must end.
-
-    Attributes
-    ----------
-    theta : float
-        Threshold of the score; at first from the specification.
-    orders : margins.data.permutations.Orders
-        Orders in which the samples are accessed.
-    weights : WeightVector
-        The weight vector, with the dual variables if they are kept.
-    averaging : Averaging or None
-        Averages the iterates; None: the last iterate is the model.
-    proof : margins.solvers.proof.Proof
-        What has been proven; `certificate`, `products`, `primal_scale` and `dual_scale` read it.
-    history : list of Epoch
-        Records of the full epochs.
-    phases : list of PhaseRecord
-        Records of the phases that have run.
-    solver : Solver or None
-        Solver of the last phase.
-    n_epochs, n_accesses : int
-        Full epochs; accesses of a sample, without epochs that the time limit ended.
-    end_of_time : float
-        Time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
-    clean : bool
-        True if the last full epoch changed nothing.
-    is_warm : bool
-        True if the run started from the dual variables of an earlier fit.
-    standstill : str or None
-        Why the last full epoch is not convergence, although it changed nothing.
+    watch: observes every full epoch and may end the run; see `margins.estimators.callbacks.Watch`.
+    features: if the rows of the data form a Gram matrix: X, on which the run must end.
+    theta: threshold of the score; at first from the specification.
+    orders: orders in which the samples are accessed.
+    weights: the weight vector, with the dual variables if they are kept.
+    averaging: averages the iterates; None: the last iterate is the model.
+    proof: what has been proven; `certificate`, `products`, `primal_scale` and `dual_scale` read it.
+    history: records of the full epochs.
+    phases: records of the phases that have run.
+    solver: solver of the last phase.
+    n_epochs, n_accesses: full epochs; accesses of a sample, without epochs that the time limit ended.
+    end_of_time: time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
+    clean: True if the last full epoch changed nothing.
+    is_warm: True if the run started from the dual variables of an earlier fit.
+    standstill: why the last full epoch is not convergence, although it changed nothing.
     """
 
     def __init__(

@@ -35,10 +35,7 @@ from margins.tuning import TUNING
 class HardMarginSolver(Solver):
     """A solver whose full epochs solve squared hinge losses, one for each C.
 
-    Parameters
-    ----------
-    plan : callable
-        ``plan(problem, specification, is_warm, start)`` returns the plan of a problem with a finite C.
+    plan: ``plan(problem, specification, is_warm, start)`` returns the plan of a problem with a finite C.
     """
 
     name = "continuation"

@@ -206,22 +206,12 @@ class InteriorSteps:
     Minimise x.H x / 2 - sum_k x_k, 0 <= x_k <= U_k, l.x = 0. Variables are scaled so that the diagonal
     of H is 1.
 
-    Parameters
-    ----------
-    H : ndarray of float64, shape (n, n)
-        Positive semidefinite; overwritten.
-    upper : ndarray of float64, shape (n,)
-        inf: no upper bound.
-    signs : ndarray of float64, shape (n,), or None
-        l; None: no equation.
-
-    Attributes
-    ----------
-    complementarity : float
-        Sum of the products of multipliers and the distances of their variables from the bounds: the
-        duality gap, once the gradient's equation holds.
-    mu : float
-        Its mean.
+    H, shape (n, n): positive semidefinite; overwritten.
+    upper, shape (n,): inf: no upper bound.
+    signs, shape (n,): l; None: no equation.
+    complementarity: sum of the products of multipliers and the distances of their variables from the
+        bounds: the duality gap, once the gradient's equation holds.
+    mu: its mean.
     """
 
     def __init__(self, H, upper, signs):

@@ -40,10 +40,7 @@ class PlannedPhase(NamedTuple):
 class Plan:
     """A plan: the phases that solve a problem, and why.
 
-    Parameters
-    ----------
-    phases : callable
-        ``phases()`` yields PlannedPhase; each is made only if the previous phases have not ended the
+    phases: ``phases()`` yields PlannedPhase; each is made only if the previous phases have not ended the
         fit.
     """
 

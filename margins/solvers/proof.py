@@ -49,14 +49,9 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 class PrimalPoint:
     """A weight vector from the primal side, in addition to the dual variables of a run.
 
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (m,)
-        w.y_k.
-    rho : float
-        Size of the constant feature of the intercept; 0: no intercept.
-    dual_side : WeightVector
-        The weight vector with its dual variables.
+    margins, shape (m,): w.y_k.
+    rho: size of the constant feature of the intercept; 0: no intercept.
+    dual_side: the weight vector with its dual variables.
     """
 
     def __init__(self, w, margins, rho, dual_side):

@@ -28,16 +28,11 @@ from margins.training.fit import outcome_without_samples
 class AlongC:
     """Fits of one training set along C.
 
-    Parameters
-    ----------
-    specification : margins.solvers.specification.Specification
-        Each value of C replaces its C.
-    plan : callable
-        ``plan(problem, specification, is_warm, start)`` returns the plan of a run.
-    moments : ndarray of float64, shape (n, n), optional
-        Lower triangle of the sum of y_k y_k^T over all samples, from which Newton steps start. It does
-        not depend on labels or penalties, so classes share it. Folds share it, too: the moments of a
-        training set are the moments of all samples minus the moments of its test set.
+    specification: each value of C replaces its C.
+    plan: ``plan(problem, specification, is_warm, start)`` returns the plan of a run.
+    moments, shape (n, n): lower triangle of the sum of y_k y_k^T over all samples, from which Newton
+        steps start. It does not depend on labels or penalties, so classes share it. Folds share it, too:
+        the moments of a training set are the moments of all samples minus the moments of its test set.
     """
 
     def __init__(self, training_set, specification, plan, moments=None):

@@ -74,20 +74,13 @@ class Fit(NamedTuple):
 class Training:
     """Fit in progress, which makes and trains the runs of its binary problems.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        Number of threads, counted as in joblib.
-    run_type : type
-        Run, or a subclass of it.
-    watch : callable, optional
-        ``watch(index)`` returns the observer of a binary problem, or None.
-    continuation : object, optional
-        ``continuation.begin(run, index)`` makes a run start where an earlier fit ended.
-    prefers_cached : bool
-        True: solvers prefer samples whose kernel rows are cached. Problems that share rows are then
-        trained one at a time, by all threads, so that the pace of threads does not decide which rows are
-        cached.
+    n_jobs: number of threads, counted as in joblib.
+    run_type: run, or a subclass of it.
+    watch: ``watch(index)`` returns the observer of a binary problem, or None.
+    continuation: ``continuation.begin(run, index)`` makes a run start where an earlier fit ended.
+    prefers_cached: True: solvers prefer samples whose kernel rows are cached. Problems that share rows
+        are then trained one at a time, by all threads, so that the pace of threads does not decide which
+        rows are cached.
     """
 
     def __init__(

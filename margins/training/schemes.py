@@ -28,10 +28,7 @@ def labels_of_scores(scores, classes):
 class OneVsRest:
     """Scheme with one problem for each class, against all other classes.
 
-    Attributes
-    ----------
-    n_dual_rows : int
-        Rows of an array that holds the dual variables of all problems.
+    n_dual_rows: rows of an array that holds the dual variables of all problems.
     """
 
     has_pairs = False

@@ -24,25 +24,15 @@ from margins.training.schemes import scheme_of
 class TrainingSet:
     """Training samples of positive weight, with their classes and the rows that solvers read.
 
-    Parameters
-    ----------
-    make_rows : callable
-        ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a kernel.
-    is_in_parts : bool
-        True: X is in partitions, only one of which is in memory at a time.
-    multi_class : {"ovr", "ovo"}
-        How several classes become binary problems.
-    centre : ndarray of float64, shape (d,), optional
-        Centre from which solvers measure the features; see `margins.data.centring`.
-    mean_weight : ndarray of float64, shape (m,), optional
-        In a stream: the mean weight of all samples up to each one. None: the mean of these samples.
-
-    Attributes
-    ----------
-    sqnorms : ndarray of float64, shape (m,)
-        K(x_k, x_k).
-    features : margins._sparse.Rows or None
-        The rows of X, less the centre, if solvers read the rows of its Gram matrix.
+    make_rows: ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a
+        kernel.
+    is_in_parts: True: X is in partitions, only one of which is in memory at a time.
+    multi_class: how several classes become binary problems.
+    centre, shape (d,): centre from which solvers measure the features; see `margins.data.centring`.
+    mean_weight, shape (m,): in a stream: the mean weight of all samples up to each one. None: the mean
+        of these samples.
+    sqnorms, shape (m,): k(x_k, x_k).
+    features: the rows of X, less the centre, if solvers read the rows of its Gram matrix.
     """
 
     def __init__(
@@ -276,12 +266,8 @@ class RowsOfThread:
 
     It does not rely on joblib's number of threads, which may be wrong, as in a daemonic process.
 
-    Parameters
-    ----------
-    first : Rows
-        Rows for the first thread that needs them.
-    make : callable
-        ``make()`` returns rows for another thread.
+    first: rows for the first thread that needs them.
+    make: ``make()`` returns rows for another thread.
     """
 
     def __init__(self, first, make):

@@ -79,13 +79,9 @@ class Steps(NamedTuple):
 class DecompositionSolver(Solver):
     """A solver whose full epochs are subproblems that together access m samples.
 
-    Parameters
-    ----------
-    densely : bool
-        True: rows of sparse data are made dense to compute kernel values.
-    max_work : float
-        The solver ends its phase after accessing this many elements of rows, because another solver
-        would then have cost no more.
+    densely: True: rows of sparse data are made dense to compute kernel values.
+    max_work: the solver ends its phase after accessing this many elements of rows, because another
+        solver would then have cost no more.
     """
 
     name = "decomposition"

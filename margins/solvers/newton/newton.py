@@ -75,20 +75,13 @@ class NewtonSolver(Solver):
     Steps start from the best multiple of the run's weight vector. The run's weight vector is rescaled
     likewise, to w.y_k = 1 at the margin, whether a step is made or not.
 
-    Parameters
-    ----------
-    max_read : int or None
-        None: the Hessian is stored. Otherwise it is only multiplied by vectors; steps end when these
-        products have read this many samples altogether.
-    in_blocks : bool
-        True: a stored Hessian is summed from dense blocks of samples.
-    epoch_reduction : float
-        With a smoothed loss, an epoch ends at this share of its first gap, or at the required gap; 0:
-        only at the required gap.
-    start : NewtonStart, optional
-        The end of a solver over the same samples whose penalties are a multiple of these.
-    hessian_size : int
-        Number of samples for the first Hessian; 0: all.
+    max_read: None: the Hessian is stored. Otherwise it is only multiplied by vectors; steps end when
+        these products have read this many samples altogether.
+    in_blocks: True: a stored Hessian is summed from dense blocks of samples.
+    epoch_reduction: with a smoothed loss, an epoch ends at this share of its first gap, or at the
+        required gap; 0: only at the required gap.
+    start: the end of a solver over the same samples whose penalties are a multiple of these.
+    hessian_size: number of samples for the first Hessian; 0: all.
     """
 
     name = "newton"
