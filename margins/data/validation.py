@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from margins.data._structure import all_ones
 from margins.data.chunks import check_in_memory
@@ -447,3 +447,45 @@ def _weights_by_label(name, classes, class_weight):
     if unknown and not all(label in class_weight for label in labels):
         raise ValueError(f"class_weight of {name} must name classes of y, {labels}. Got {unknown[0]!r}.")
     return by_class
+
+
+class Labels(NamedTuple):
+    """The labels and weights of some samples."""
+
+    classes: np.ndarray  # the distinct labels, sorted
+    codes: np.ndarray  # int, shape (m,): ``classes[codes]`` are the labels
+    weight: np.ndarray | None  # float64, shape (m,), or None
+
+
+def n_rows_of(X):
+    """Return the number of rows of an array-like or sparse matrix."""
+    return X.shape[0] if hasattr(X, "shape") and X.shape else _num_samples(X)
+
+
+def read_labels(n_rows, y, weight, name):
+    """Return the checked Labels of `n_rows` samples."""
+    if y is None:
+        raise ValueError(f"y of {name} must hold a label for each row. Got None.")
+    y = column_or_1d(checked_labels(y, f"y of {name}"), warn=True)
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
+        check_classification_targets(y)
+    if len(y) != n_rows:
+        raise ValueError(f"y of {name} must have {n_rows} labels, one for each row. Got {len(y)}.")
+    classes, codes = np.unique(y, return_inverse=True)
+    if weight is not None:
+        check_unmasked(weight, f"sample_weight of {name}")
+        weight = np.asarray(weight, dtype=np.float64).ravel()
+        if len(weight) != n_rows:
+            raise ValueError(
+                f"sample_weight of {name} must have {n_rows} numbers, one for each row. "
+                f"Got {len(weight)}."
+            )
+        wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))  # ~ because NaN compares false
+        if len(wrong):
+            row = wrong[0]
+            raise ValueError(
+                f"sample_weight of {name} must be in [0, inf). Got {weight[row]} for row {row}."
+            )
+    return Labels(classes, codes.astype(np.min_scalar_type(max(len(classes) - 1, 1))), weight)

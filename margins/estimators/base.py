@@ -215,11 +215,26 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         return self
 
     def _fit(self, X, y, sample_weight):
-        """Return the finished fit (Fit), without changing the estimator."""
+        """Return the finished fit (Fit), without changing the estimator.
+
+        Only here, a fit asks where its samples are.
+        """
+        if is_plain(X) or not is_streamed(self, X):
+            return self._fit_in_memory(X, y, sample_weight)
+        samples = read_samples(self, X, y, sample_weight)
+        self._check_size(samples)
+        training_set = TrainingSet(samples, LINEAR, StreamedMatrix.rows, is_in_parts=True)
+        return self._trained(training_set, X, y, sample_weight, run_type=StreamedRun)
+
+    def _fit_in_memory(self, X, y, sample_weight):
+        """Return the finished fit of samples in memory (Fit)."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
-        n_threads = n_threads_of(self.n_jobs)
-        with team_of(n_threads):
+        with team_of(n_threads_of(self.n_jobs)):
             training_set = self.training_set(X, y, sample_weight)
+        return self._trained(training_set, X, y, sample_weight, continuation)
+
+    def _trained(self, training_set, X, y, sample_weight, continuation=None, run_type=Run):
+        """Return the finished fit of a training set, made of these samples (Fit)."""
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
             continuation.check(Caller(self, "fit"), training_set, specification)
@@ -229,8 +244,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         training = Training(
             training_set,
             specification,
-            n_threads,
-            run_type=StreamedRun if training_set.is_in_parts else Run,
+            n_threads_of(self.n_jobs),
+            run_type=run_type,
             watch=None if task is None else task.watch,
             continuation=continuation,
             prefers_cached=self.prefers_cached,
@@ -253,24 +268,24 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         X, y, sample_weight
             As in `fit`.
         """
-        if not is_plain(X) and is_streamed(self, X):
-            samples = read_samples(self, X, y, sample_weight)
-        else:
-            samples = self._weighted(validate_samples(self, X, y, Caller(self, "fit")), sample_weight)
-        return self.training_set_of(samples)
+        valid = validate_samples(self, X, y, Caller(self, "fit"))
+        return self.training_set_of(self._weighted(valid, sample_weight))
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
         """Return the training set of samples that are validated and weighted."""
         X = samples.X
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
-        n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
-        if kernel == LINEAR and n_problems * samples.n_features >= memory.NEGLIGIBLE:
-            memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
-        if isinstance(X, StreamedMatrix):
-            return TrainingSet(samples, kernel, StreamedMatrix.rows, is_in_parts=True)
+        if kernel == LINEAR:
+            self._check_size(samples)
         make_rows = functools.partial(self._rows, kernel=kernel)
         centre = self.centre(X) if kernel == LINEAR else None
         return TrainingSet(samples, kernel, make_rows, multi_class=self.multi_class, centre=centre)
+
+    def _check_size(self, samples):
+        """Raise a MemoryError if memory cannot hold the weights of all problems."""
+        n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
+        if n_problems * samples.n_features >= memory.NEGLIGIBLE:
+            memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """Return the samples of positive weight; `all_classes`: require at least two classes."""

@@ -189,7 +189,7 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     def _fit(self, X, y, sample_weight):
         if not is_plain(X) and takes_partitions(self, X):
             return fit_in_partitions(self, X, y, sample_weight)
-        return super()._fit(X, y, sample_weight)
+        return self._fit_in_memory(X, y, sample_weight)
 
     def _rows(self, X, kernel):
         if kernel == LINEAR and reads_gram(X, self.solver):

@@ -84,7 +84,9 @@ def read_samples(estimator, X, y, sample_weight):
 
 def takes_partitions(estimator, X):
     """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors."""
-    return is_streamed(estimator, X) or (is_large_map(X) and estimator.why_not_in_partitions() is None)
+    if is_large_map(X):
+        return estimator.why_not_in_partitions() is None
+    return is_streamed(estimator, X)
 
 
 def fit_in_partitions(estimator, X, y, sample_weight):

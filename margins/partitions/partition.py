@@ -12,9 +12,10 @@ from scipy import sparse
 
 from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
+from margins.data.validation import read_labels
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import FoldsOfRows, codes_of, read_labels, read_matrix
+from margins.partitions.samples import FoldsOfRows, codes_of, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
 from margins.tuning import TUNING
 

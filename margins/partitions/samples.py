@@ -5,21 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _get_feature_names, _num_samples
+from sklearn.utils.validation import _get_feature_names
 
 from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
-from margins.data.validation import check_labels, check_unmasked, checked_labels, validate_matrix
+from margins.data.validation import check_labels, read_labels, validate_matrix
 from margins.tuning import TUNING
-
-
-class Labels(NamedTuple):
-    """The labels and weights that a partition keeps."""
-
-    classes: np.ndarray  # the distinct labels, sorted
-    codes: np.ndarray  # int, shape (m,): ``classes[codes]`` are the labels
-    weight: np.ndarray | None  # float64, shape (m,), or None
 
 
 class Subsample(NamedTuple):
@@ -86,11 +76,6 @@ def named(chunk):
         raise ValueError(f"{chunk}: {error}") from error
 
 
-def n_rows_of(X):
-    """Return the number of rows of an array-like or sparse matrix."""
-    return X.shape[0] if hasattr(X, "shape") and X.shape else _num_samples(X)
-
-
 def read_matrix(X, name, n_features=None):
     """Return X of a partition, checked."""
     X = validate_matrix(X, name, is_finite=n_features is not None)
@@ -100,35 +85,6 @@ def read_matrix(X, name, n_features=None):
         )
     # Copies of single rows, as for active sets, are not checked again.
     return without_duplicates(X) if sparse.issparse(X) else X
-
-
-def read_labels(n_rows, y, weight, name):
-    """Return the checked Labels of a partition of `n_rows` rows."""
-    if y is None:
-        raise ValueError(f"y of {name} must hold a label for each row. Got None.")
-    y = column_or_1d(checked_labels(y, f"y of {name}"), warn=True)
-    if y.dtype.kind == "f":
-        if not np.isfinite(y).all():
-            raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
-        check_classification_targets(y)
-    if len(y) != n_rows:
-        raise ValueError(f"y of {name} must have {n_rows} labels, one for each row. Got {len(y)}.")
-    classes, codes = np.unique(y, return_inverse=True)
-    if weight is not None:
-        check_unmasked(weight, f"sample_weight of {name}")
-        weight = np.asarray(weight, dtype=np.float64).ravel()
-        if len(weight) != n_rows:
-            raise ValueError(
-                f"sample_weight of {name} must have {n_rows} numbers, one for each row. "
-                f"Got {len(weight)}."
-            )
-        wrong = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))  # ~ because NaN compares false
-        if len(wrong):
-            row = wrong[0]
-            raise ValueError(
-                f"sample_weight of {name} must be in [0, inf). Got {weight[row]} for row {row}."
-            )
-    return Labels(classes, codes.astype(np.min_scalar_type(max(len(classes) - 1, 1))), weight)
 
 
 def codes_of(classes, labels):

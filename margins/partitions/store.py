@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from margins.partitions.samples import Labels
+from margins.data.validation import Labels
 
 # A process keeps the states of at most MAX_FITS fits, in case it does not learn that a fit has ended.
 MAX_FITS = 8

@@ -15,9 +15,10 @@ from sklearn.utils.validation import _get_feature_names
 from margins._sparse import Rows
 from margins.data._structure import all_ones
 from margins.data.binary_data import augmented_sqnorms, csr_arrays, rows_of
+from margins.data.validation import n_rows_of, read_labels
 from margins.partitions._held_rows import HeldRows
 from margins.partitions.fit import Scanned, merged
-from margins.partitions.samples import Counts, codes_of, n_rows_of, named, read_labels, read_matrix
+from margins.partitions.samples import Counts, codes_of, named, read_matrix
 from margins.tuning import TUNING
 
 

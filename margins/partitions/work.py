@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
+from margins.data.validation import n_rows_of
 from margins.linalg.threads import one_thread
 from margins.partitions.partition import Missing, Partition
 from margins.partitions.requests import added
-from margins.partitions.samples import count, n_rows_of, named
+from margins.partitions.samples import count, named
 from margins.partitions.store import STORE
 
 
