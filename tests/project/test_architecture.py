@@ -46,6 +46,7 @@ AT_THE_TOP = {
     "__init__",
     "__main__",
     "_version",
+    "bounds",
     "registry",
     "parameters",
     "certificate",

@@ -34,14 +34,14 @@ OF_OTHERS = {
     ],
     "margins.solvers.base": ["Ending", "Phase", "Solver"],
     "margins.solvers.explanation": ["Explanation"],
-    "margins.solvers.schedules": ["DEEP", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
+    "margins.solvers.schedules": ["NESTED_SETS", "SHALLOW", "UNLEARNING", "UNLEARNING_BOUNDED"],
     "margins.solvers.specification": ["Specification"],
 }
 
 
 def packages():
     """Packages with `__all__`, and `margins` itself."""
-    names = [found.name for found in pkgutil.iter_modules(margins.__path__, "margins.") if found.ispkg]
+    names = [found.name for found in pkgutil.iter_modules(margins.__path__, "margins.")]
     modules = [margins, *map(importlib.import_module, names)]
     return {module.__name__: module for module in modules if hasattr(module, "__all__")}
 
