@@ -3,6 +3,21 @@
 >>> from margins.model_selection import double_cross_validation  # doctest: +ELLIPSIS
 >>> study = double_cross_validation(classifier, {"tau": [0, 0.5, 1]}, X, y)  # doctest: +SKIP
 >>> print(study.summary())  # doctest: +SKIP
+
+The modules, in the order of a study:
+
+- `search`: the two protocols. `checks`: their arguments. `grids`: the settings. `folds`: the rows.
+- `engine`: all splits and settings, round by round (`rounds`) as `tasks` that joblib runs (`running`).
+  `cache`, `keys`, `records`: results on disk. `pipelines`, `training_sets`: what tasks share.
+- Fits together, with the same results as alone: `lockstep` (perceptrons; `shared_votes`), `study_paths`
+  (values of C).
+- `scoring`: metrics. `study`, `tables`: results. `compare`, `intervals`, `ranks`: statistics. `refits`:
+  models of a study.
+
+Selection of C by one classifier: `classifier_cv`, with its folds along C in memory (`fold_paths`) or in
+partitions (`partitioned_folds`), its fitted attributes (`selected`), and probabilities (`calibration`).
+
+Proofs of generalisation: `leave_one_out`, and `pac` for streams.
 """
 
 from margins.model_selection.compare import Comparison, compare
