@@ -4,7 +4,7 @@ from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.rules import FixedThreshold, NoShrink, RelaxedMargin, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 
 class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier):
@@ -35,8 +35,8 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
 
     def phases(self, run):
         accuracy = self.eps
-        while not run.finished:
-            yield Phase(_rules(accuracy), DEEP)
+        while not run.reached_goal:
+            yield Phase(_rules(accuracy), NESTED_SETS)
             accuracy /= 2  # rounding kept the run from proving eps
 
     def online_rules(self, sqradius):

@@ -8,11 +8,11 @@ import numpy as np
 
 import margins.solvers.custom._alma as _alma
 from margins.certificate import Certificate
-from margins.estimators.custom import OwnLoopClassifier, State
+from margins.estimators.custom import LoopState, OwnLoopClassifier
 from margins.parameters import Interval, OneOf, parameter
 
 
-class AlmaState(State):
+class AlmaState(LoopState):
     """theta = scale * (v, beta_k Delta_k), and the powers of v; w = g(theta)."""
 
     def __init__(self, n_features, n_samples, p, eps):
@@ -164,7 +164,9 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         default="certificate",
     )
 
-    KEPT = "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
+    STREAM_STATE = (
+        "theta, the number of updates and the sums of steps. Dual variables only with a warm start."
+    )
 
     def specification(self, sqnorms, continues=False):
         # The number of updates bounds the margin of the samples that caused them, of no others.
@@ -177,7 +179,7 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         # The accuracy may be proven while samples still violate the threshold.
         until = self._proves if self.stop == "certificate" else None
         for phase in super().phases(run):
-            yield phase._replace(until=until)
+            yield phase._replace(converged_when=until)
 
     def _proves(self, run):
         certificate = run.weights.normalised_certificate(run.data)

@@ -38,7 +38,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS_MULTIPLY = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
@@ -76,7 +76,7 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
                 if 2 * achieved >= run.upper_bound:
                     return  # at least half of the maximum margin
                 yield _phase(2 * achieved, epochs=EASY_EPOCHS)._replace(is_last=False)
-                if not run.clean:
+                if not run.last_epoch_changed_nothing:
                     yield _phase(0.99 * achieved)  # below the maximum margin, so it converges
                     return
 

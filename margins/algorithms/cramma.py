@@ -7,7 +7,7 @@ from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
 from margins.rules import FallingMargin, NormalisedStep, NoShrink, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 # Maximum number of full epochs between two certificates.
 EPOCHS = 3
@@ -69,12 +69,12 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     def phases(self, run):
         beta, eta, exponent = self._first_values(run.sqradius)
         yield self._phase_of(beta, exponent, eta)
-        while not run.finished:
+        while not run.reached_goal:
             run.certify()
             bound = min(run.certificate.upper_bound, math.sqrt(run.sqradius))
             unproven = max(1 - run.certificate.fraction, self.eps)
             t = max(run.weights.t, 1.0)
-            threshold = bound if run.clean else min(beta * t**-exponent, bound)
+            threshold = bound if run.last_epoch_changed_nothing else min(beta * t**-exponent, bound)
             eta = min(eta, RATE * unproven * bound / run.sqradius)
             if self.exponent is None:
                 exponent = min(FALL * unproven, 0.5)
@@ -89,7 +89,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
         return self.beta * radius, self.eta / radius, exponent
 
     def _phase_of(self, beta, exponent, eta):
-        return Phase(self._rules_of(beta, exponent, eta), DEEP, epochs=EPOCHS)
+        return Phase(self._rules_of(beta, exponent, eta), NESTED_SETS, epochs=EPOCHS)
 
     def _rules_of(self, beta, exponent, eta):
         step = NormalisedStep(eta, self.falling_rate)

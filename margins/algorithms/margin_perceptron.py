@@ -32,7 +32,7 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
     radius: float | None = parameter(

@@ -8,7 +8,7 @@ from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, OneOf, optional, parameter
 from margins.rules import Additive, FixedThreshold, LengthPower, NoShrink, Rules, UpdatePower
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
+from margins.solvers.schedules import EASY_EPOCHS, NESTED_SETS, SHALLOWER
 
 # Full epochs of the perceptron with margin in the initial phase.
 INITIAL_EPOCHS = 5
@@ -86,11 +86,11 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
             yield Phase(initial, SHALLOWER, epochs=INITIAL_EPOCHS)
         else:
             yield Phase(self._rules_of(radius, Additive()), SHALLOWER, epochs=EASY_EPOCHS)
-            if not run.finished:
-                yield Phase(self._rules_of(radius, Additive()), DEEP)
-        while not run.finished:
+            if not run.reached_goal:
+                yield Phase(self._rules_of(radius, Additive()), NESTED_SETS)
+        while not run.reached_goal:
             run.certify()
-            yield Phase(Rules(self._raised(run), Additive(), NoShrink()), DEEP)
+            yield Phase(Rules(self._raised(run), Additive(), NoShrink()), NESTED_SETS)
 
     def _raised(self, run):
         """Return the condition that requires more than the margin achieved so far."""

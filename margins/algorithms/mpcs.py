@@ -4,7 +4,7 @@ from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOW
+from margins.solvers.schedules import EASY_EPOCHS, NESTED_SETS, SHALLOW
 
 
 class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
@@ -55,8 +55,8 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
         if self.lam is None:
             yield _phase(b, 0.0, SHALLOW, epochs=1)
         yield _phase(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
-        while not run.finished:
-            yield _phase(b, self._rate(b, run), DEEP)
+        while not run.reached_goal:
+            yield _phase(b, self._rate(b, run), NESTED_SETS)
             b = max(2 * b, run.sqradius)
 
     def _rate(self, b, run):

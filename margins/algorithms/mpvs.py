@@ -7,7 +7,7 @@ from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP, EASY_EPOCHS, SHALLOWER
+from margins.solvers.schedules import EASY_EPOCHS, NESTED_SETS, SHALLOWER
 
 MAX_N = 1000
 
@@ -61,8 +61,8 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     def phases(self, run):
         n, b = self._first_values(run.sqradius)
         yield _phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
-        while not run.finished:
-            yield _phase(n, b, DEEP)
+        while not run.reached_goal:
+            yield _phase(n, b, NESTED_SETS)
             # A sample misclassified with the old b also is with the new b: past updates stay valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:

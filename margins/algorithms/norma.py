@@ -40,7 +40,7 @@ class Norma(StepClassifier):
     1.0
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     eta: float = parameter(
         Interval(1e-60, 1),

@@ -33,7 +33,7 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

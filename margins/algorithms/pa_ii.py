@@ -34,7 +34,7 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     True
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),

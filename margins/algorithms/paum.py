@@ -49,7 +49,7 @@ class UnevenMarginPerceptron(AveragingClassifier):
     def units_of(self, sqnorms):
         units = {**super().units_of(sqnorms), "sqradius_": float(np.max(sqnorms))}
         if self.fit_intercept and self.intercept_scaling is None:
-            units["sqrho_"] = units["sqradius_"]
+            units["sq_intercept_scaling_"] = units["sqradius_"]
         return units
 
     def thresholds(self, units):

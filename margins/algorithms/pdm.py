@@ -7,7 +7,7 @@ from margins.estimators.online import OnlineMixin
 from margins.parameters import BOOLEAN, Interval, OneOf, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP, DEEP_OPENING
+from margins.solvers.schedules import NESTED_SETS, NESTED_SETS_FIRST_EPOCH
 
 
 class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
@@ -56,8 +56,8 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
             # No multiple updates in the first pass: for similar samples they would inflate |a| / t.
             single = Rules(DynamicMargin(self.eps), Additive(most=1), NoShrink())
             rules = Rules(single.condition, Additive(), NoShrink())
-            yield Phase(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
-            yield Phase(rules, DEEP)
+            yield Phase(rules, NESTED_SETS_FIRST_EPOCH, full_pass_rules=single, epochs=1)
+            yield Phase(rules, NESTED_SETS)
 
     @property
     def is_online(self):
@@ -101,4 +101,4 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
 
 
 def _phase(accuracy):
-    return Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), DEEP)
+    return Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), NESTED_SETS)

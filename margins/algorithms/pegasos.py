@@ -58,7 +58,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     1.0
     """
 
-    WEIGHTS = "C or updates"
+    WEIGHTS_MULTIPLY = "C or updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"), "Penalty of the hinge loss. inf: the hard margin.", default=1.0

@@ -13,7 +13,7 @@ from margins.kernels.selection import kernel_choice
 from margins.parameters import POSITIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedMargin, NoShrink, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 
 class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
@@ -84,7 +84,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
                 "reached; give a smaller gamma"
             )
 
-        yield Phase(Rules(FixedMargin(beta), Additive(), NoShrink()), DEEP, infeasible=infeasible)
+        yield Phase(Rules(FixedMargin(beta), Additive(), NoShrink()), NESTED_SETS, infeasible=infeasible)
 
     def online_rules(self, sqradius):
         return Rules(FixedMargin((1 - self.eps) * self.gamma), Additive(most=1), NoShrink())

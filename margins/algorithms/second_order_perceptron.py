@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 
-from margins.estimators.custom import OwnLoopClassifier, State
+from margins.estimators.custom import LoopState, OwnLoopClassifier
 from margins.parameters import Interval, parameter
 from margins.solvers.custom._second_order import SecondOrderLoop
 
 MAX_FEATURES = 10_000  # a matrix of 800 MB
 
 
-class SecondOrderState(State):
+class SecondOrderState(LoopState):
     """w = P v, v the sum of the misclassified samples and P = T^T T = (a + sum of their x x^T)^-1."""
 
     def __init__(self, n_features, n_samples, a):
@@ -74,7 +74,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     True
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
@@ -88,7 +88,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
         default=1.0,
     )
 
-    KEPT = (
+    STREAM_STATE = (
         "the matrix, the sum of the mistakes, w, and the number of mistakes. Dual variables only with "
         "``warm_start=True``."
     )

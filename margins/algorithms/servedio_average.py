@@ -31,7 +31,7 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS_MULTIPLY = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
@@ -51,4 +51,4 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
         return Rules(FixedThreshold(math.inf), Additive(most=1), NoShrink())
 
     def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius), until=lambda run: True)  # one pass
+        yield Phase(self.online_rules(run.sqradius), converged_when=lambda run: True)  # one pass

@@ -36,7 +36,7 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     True
     """
 
-    WEIGHTS = "updates"
+    WEIGHTS_MULTIPLY = "updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),

@@ -1,6 +1,6 @@
 """Decremental learning: how a model changes when samples leave the training set, with a proof.
 
-    training set -> BoxProblem -> Solution -> LeftOut -> ScoreBounds
+    training set -> BoxProblem -> Solution -> MarginBounds -> ScoreBounds
 
 `problem` has the dual of one binary problem. `response` computes how its solution moves when one
 variable moves, and `solution` computes an exact solution. `paths` follows the solution while some

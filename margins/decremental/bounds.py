@@ -160,7 +160,7 @@ def _exchanges(problem, alpha, margins, groups, numbers, is_ahead):
     return directions
 
 
-class WithAll(NamedTuple):
+class FullModelBounds(NamedTuple):
     """The quantities that bound the margins in the model with all samples."""
 
     margin: np.ndarray  # shape (m,): l_i (w.x_i + b)
@@ -181,8 +181,8 @@ class WithAll(NamedTuple):
         return Bounds(self.margin, self.centre - below, self.centre + above)
 
 
-def with_all(problem, alpha, direction):
-    """Return the quantities that bound all margins in the model with all samples (WithAll)."""
+def full_model_bounds(problem, alpha, direction):
+    """Return the quantities that bound all margins in the model with all samples (FullModelBounds)."""
     diagonal, signs = problem.inner.diagonal, problem.signs
     sums = sums_of(problem, alpha, direction, np.zeros(len(problem), dtype=np.intp), None)
     margins, coefficients = sums.margins[0], direction * signs
@@ -198,7 +198,7 @@ def with_all(problem, alpha, direction):
         curvature = (np.maximum(curvature, 0.0) + unit_of(len(problem)) * size) / share**2
         curvature = np.where(share > 0, curvature, np.inf)  # there is no v without the sample
         rounded = sums.rounded / share + sums.drift * np.sqrt(curvature)
-        return WithAll(
+        return FullModelBounds(
             margin=margins,
             centre=margins + np.where(share > 0, rests / share, 0.0),
             error=sums.roundings[0] + np.where(share > 0, rounded, np.inf),

@@ -13,7 +13,7 @@ A sample is settled by the first of these that suffices.
 
 import numpy as np
 
-from margins.decremental.bounds import bounds_by, radius, with_all
+from margins.decremental.bounds import bounds_by, full_model_bounds, radius
 from margins.decremental.paths import Paths
 from margins.decremental.solution import solution_of
 
@@ -25,7 +25,7 @@ WIDE = 1e-3
 N_ESTIMATES = 256
 
 
-class LeftOut:
+class MarginBounds:
     """Bounds on the margins l_i (w.x_i + b), each in the model without the sample or its group.
 
     solution: the solution of the problem with all samples.
@@ -42,7 +42,7 @@ class LeftOut:
         if problem.is_free:
             response = solution.response
             direction[0, response.free], _ = response.solve(np.zeros(len(response.free)), 1.0)
-        whole = with_all(problem, alpha[None], direction)
+        whole = full_model_bounds(problem, alpha[None], direction)
         self.with_all, self.margin, (_, self.lower, self.upper) = (
             whole.margin,
             whole.margin.copy(),
@@ -64,8 +64,8 @@ class LeftOut:
     def _bound_without_work(self, numbers, whole):
         """Bound the margins of support vectors that are left out alone, from the model with all samples.
 
-        Let d be the direction of `with_all` with sample i removed, and t the multiple of w and b for
-        which the gap holds. The dual variables alpha + alpha_i d are feasible without the sample. The
+        Let d be the direction of `full_model_bounds` with sample i removed, and t the multiple of w and
+        b for which the gap holds. Dual variables alpha + alpha_i d are feasible without the sample. The
         difference of the objectives is then gap + alpha_i^2 c / 2 - alpha_i (p - t margin). If the
         intercept is penalised, p is the margin, and the optimal w without the sample lies within
         sqrt(gap + alpha_i^2 c / 4 + alpha_i (t - 1) margin / 2) of the mean of t w and of the weight

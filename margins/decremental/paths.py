@@ -45,18 +45,18 @@ class Paths:
 
     solution: if its variables have passed bounds, paths start at other values, and still end at a
         solution.
-    beside, shape (m,): alpha and sigma at which paths start, clipped to the bounds; None: the solution,
-        clipped.
+    start_values, shape (m,): alpha and sigma at which paths start, clipped to the bounds; None: the
+        solution, clipped.
     """
 
-    def __init__(self, solution, beside=None):
+    def __init__(self, solution, start_values=None):
         problem, self._response = solution.problem, solution.response
         m, upper, is_free = len(problem), problem.upper, self._response.is_free_vector
         sides = np.select([is_free, upper == 0, solution.alpha > 0], [FREE, GONE, UPPER], ZERO)
         moving = np.where(is_free, solution.alpha, solution.sigma)
         lowest = np.select([sides == FREE, sides == ZERO], [0.0, 1.0], -np.inf)
         highest = np.select([sides == FREE, sides == UPPER], [upper, 1.0], np.inf)
-        start = moving if beside is None else np.where(is_free, *beside)
+        start = moving if start_values is None else np.where(is_free, *start_values)
         excess = moving - np.clip(start, lowest, highest)
         units = np.where(is_free, float(solution.alpha.max()), 1.0)
         excess[np.abs(excess) <= ROUNDING * units] = 0.0

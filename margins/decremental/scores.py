@@ -1,6 +1,6 @@
 """Bounds on the scores of samples in models without them, for all binary problems of a classifier.
 
-    classifier, samples -> LeavingOut -> ScoreBounds -> the labels that are possible
+    classifier, samples -> LeaveOutProblems -> ScoreBounds -> the labels that are possible
 
 Bounds in the binary problems (`margins.decremental`) are narrowed only if they leave more than one label
 possible.
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from margins.data.validation import weighted_samples
-from margins.decremental.left_out import LeftOut
+from margins.decremental.left_out import MarginBounds
 from margins.decremental.problem import BoxProblem, Features, Gram
 from margins.decremental.solution import solution_of
 from margins.kernels import LINEAR
@@ -29,7 +29,7 @@ MIN_SHRINKAGE = 10.0
 N_MATRICES = 2
 
 
-class LeavingOut:
+class LeaveOutProblems:
     """A training set whose samples will be left out in groups.
 
     classifier: its parameters have been checked. It is not fitted.
@@ -169,7 +169,7 @@ class ScoreBounds:
         self._problems = [self._bounded(index, solution) for index, solution in enumerate(solutions)]
 
     def _bounded(self, index, nearly_optimal):
-        """Return the bounds of one binary problem that need no work (LeftOut).
+        """Return the bounds of one binary problem that need no work (MarginBounds).
 
         Return None if the problem has no samples of one class.
         """
@@ -183,7 +183,7 @@ class ScoreBounds:
                 f"The kernel matrix of {self.specification.name} must be positive semidefinite in "
                 "double precision. Got one of support vectors that is not: nothing can be proven."
             )
-        problem = LeftOut(solution, self.leaving.groups)
+        problem = MarginBounds(solution, self.leaving.groups)
         self.with_all[:, index] = solution.problem.signs * problem.with_all
         self._finish(index, problem)
         return problem

@@ -59,7 +59,7 @@ def solution_of(problem, alpha, bias):
     bias = bias if problem.is_free else 0.0
     step = 1 / np.maximum(problem.inner.diagonal + problem.ridge, np.finfo(float).tiny)
     sigma = augmented_margins(problem, alpha, bias)
-    sides, beside, best = _sides(problem, alpha - step * (sigma - 1)), (alpha, sigma), None
+    sides, start_values, best = _sides(problem, alpha - step * (sigma - 1)), (alpha, sigma), None
     for _ in range(MAX_ROUNDS):
         bounds = np.where(sides == UPPER, problem.upper, 0.0)
         if problem.is_free and not (sides == FREE).any():
@@ -80,10 +80,10 @@ def solution_of(problem, alpha, bias):
             if np.array_equal(sides, last):
                 break
         else:
-            [end] = Paths(solution, beside).ends([np.array([], dtype=np.intp)])
+            [end] = Paths(solution, start_values).ends([np.array([], dtype=np.intp)])
             if end is None:
                 break
-            sides, beside = end.sides, None
+            sides, start_values = end.sides, None
     if best is not None:
         best.alpha = problem.in_box(best.alpha)
     return best

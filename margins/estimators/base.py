@@ -34,7 +34,7 @@ from margins.estimators.fitted import (
     sample_attributes,
 )
 from margins.estimators.messages import name_rule_error, not_converged, warn_of
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.estimators.notebook import fitted_block
 from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
 from margins.estimators.predictions import PredictionsMixin
@@ -66,6 +66,14 @@ from margins.solvers.specification import Specification
 from margins.training.fit import Fit, Training
 from margins.training.schemes import scheme_of
 from margins.training.training_set import TrainingSet
+
+# What authors of algorithms define or call, and tab completion does not show; docs/extending.md.
+HOOKS = frozenset(
+    ("centre", "check_parameters", "chunk_rules", "describe", "falling_rate", "first_theta")
+    + ("is_online", "new_cache", "new_state", "online_averaging", "online_rules", "phases", "plan")
+    + ("prefers_cached", "set_fitted", "specification", "thresholds", "training_set")
+    + ("training_set_of", "units_of", "update_rule", "why_not_in_partitions")
+)
 
 
 class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator):
@@ -138,7 +146,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
     # The quantity that sample weights multiply: see `Specification.weights`.
-    WEIGHTS: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
+    WEIGHTS_MULTIPLY: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
 
     kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
     degree: int = kernel_parameter("degree")
@@ -180,8 +188,8 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         y : array-like, or dask array or series, shape (n_samples,)
             Labels of any type, of at least two classes. None only with Chunks, which hold the labels.
         sample_weight : like y, optional
-            Multiplies C of each sample and, if `WEIGHTS` says so, what its updates add. Samples of
-            weight 0 are left out; a class that has no other samples is never predicted.
+            Multiplies C of each sample and, if `WEIGHTS_MULTIPLY` says so, what its updates add. Samples
+            of weight 0 are left out; a class that has no other samples is never predicted.
 
         Returns
         -------
@@ -237,7 +245,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         """Return the finished fit of a training set, made of these samples (Fit)."""
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
-            continuation.check(Caller(self, "fit"), training_set, specification)
+            continuation.check(MessageName(self, "fit"), training_set, specification)
         task = None
         if self._has_callbacks:
             task = FitTask(self, X, y, sample_weight, training_set, specification, continuation)
@@ -268,7 +276,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         X, y, sample_weight
             As in `fit`.
         """
-        valid = validate_samples(self, X, y, Caller(self, "fit"))
+        valid = validate_samples(self, X, y, MessageName(self, "fit"))
         return self.training_set_of(self._weighted(valid, sample_weight))
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
@@ -285,12 +293,12 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         """Raise a MemoryError if memory cannot hold the weights of all problems."""
         n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
         if n_problems * samples.n_features >= memory.NEGLIGIBLE:
-            memory.check_model_fits(Caller(self, "fit"), n_problems, samples.n_features)
+            memory.check_model_fits(MessageName(self, "fit"), n_problems, samples.n_features)
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """Return the samples of positive weight; `all_classes`: require at least two classes."""
         return weighted_samples(
-            Caller(self, "fit" if all_classes else "partial_fit"),
+            MessageName(self, "fit" if all_classes else "partial_fit"),
             valid,
             sample_weight,
             self.class_weight,
@@ -324,14 +332,14 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         if self.fit_intercept and self.intercept_scaling is not None:
             sq_intercept_scaling = float(self.intercept_scaling) ** 2
         return Specification(
-            name=Caller(self),
+            name=MessageName(self),
             C=float(self.C),
             loss=self.loss,
             sq_intercept_scaling=sq_intercept_scaling,
             max_iter=self.max_iter,
             max_time=self.max_time,
             keep_dual=not math.isinf(self.C),
-            weights=self.WEIGHTS,
+            weights=self.WEIGHTS_MULTIPLY,
             report=reporter_of(self) if self.verbose else None,
         )
 
@@ -371,6 +379,10 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def why_not_in_partitions(self) -> tuple[str, str, Any] | None:
         """Return why partitions are not accepted, as (parameter, allowed, got), or None if they are."""
         return why_not_streamed(self)
+
+    def __dir__(self):
+        """Return what users need: no hooks of algorithms, and no class attributes of theirs."""
+        return [name for name in super().__dir__() if name not in HOOKS and not name.isupper()]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -106,7 +106,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     A subclass defines the size of the cache, and whether it removes samples at random.
     """
 
-    WEIGHTS = "relative updates"
+    WEIGHTS_MULTIPLY = "relative updates"
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
@@ -125,7 +125,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         default=100,
     )
 
-    KEPT = (
+    STREAM_STATE = (
         "the weight vector, the number of updates, and the samples in the cache: rows, labels and "
         "slack terms; the random state of removals. In `cache_`, the samples of a stream follow the "
         "samples of the fit."

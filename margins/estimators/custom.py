@@ -1,7 +1,7 @@
 """Algorithms with a custom compiled loop instead of rules.
 
 Their state is more than a weight vector to which samples are added. Such an algorithm declares its
-parameters and makes a `State`, which processes samples in its loop. It shares epochs, permutations,
+parameters and makes a `LoopState`, which processes samples in its loop. It shares epochs, permutations,
 one-vs-rest, streams, callbacks and certificates with the other algorithms. In every state, an update
 adds a sample with a positive coefficient to one vector, theta = sum_k alpha_k y_k. So |theta| / S bounds
 the maximum margin from above, even if another vector predicts.
@@ -20,8 +20,8 @@ from margins.parameters import Interval, OneOf, parameter
 from margins.solvers.base import EpochSolver, Phase
 
 
-class State:
-    """State of a run with a custom loop, used instead of a `WeightVector`. A subclass has:
+class LoopState:
+    """LoopState of a run with a custom loop, used instead of a `WeightVector`. A subclass has:
 
     coordinates, shape (n_features + 1,): the weight vector that predicts, with the weight of the
         constant feature last.
@@ -122,7 +122,7 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
 
         Returns
         -------
-        State
+        LoopState
         """
         raise NotImplementedError(f"{type(self).__name__} must define new_state.")
 

@@ -62,6 +62,8 @@ feature_names_in_ : ndarray of str, shape (n_features,)
 """
 
 
+# Class attributes of version 0.3, and their present names.
+RENAMED = {"WEIGHTS": "WEIGHTS_MULTIPLY", "KEPT": "STREAM_STATE"}
 # Class attributes of version 0.2, and the fields of a specification that replace them.
 REPLACED = {
     "_keeps_dual": "keep_dual",
@@ -80,6 +82,8 @@ class Declared:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in RENAMED.keys() & vars(cls).keys():
+            raise TypeError(f"{cls.__name__} must call the class attribute {name} {RENAMED[name]}.")
         for name in REPLACED.keys() & vars(cls).keys():
             raise TypeError(
                 f"{cls.__name__} must set {REPLACED[name]} in its `specification`. "
@@ -93,7 +97,7 @@ class Declared:
             # numpydoc's order: See Also and Examples follow the attributes.
             head, tail = (*re.split(r"\n\n(?=(?:See Also|Examples)\n-)", text, maxsplit=1), "")[:2]
             # Algorithms that learn from streams describe the state that streams keep.
-            stream_state = getattr(cls, "KEPT", None)
+            stream_state = getattr(cls, "STREAM_STATE", None)
             if stream_state is not None:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {stream_state}", 100)
             attributes = _attributes_of(getattr(cls, "_documented", {}))

@@ -3,7 +3,7 @@
 OF_THE_PAPER = ("", "omit it: the algorithm runs exactly the rules of its paper")
 # {parameter: pieces of advice}. Each comes with the parameter that makes it true of a class; "" if it is
 # always true. The first true one is given.
-INSTEAD: dict[str, tuple[tuple[str, str], ...]] = {
+SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
     "alpha": (("C", "use C=1 / (alpha * n_samples)"),),
     "average": (("averaging", "use averaging='averaged'"),),
     "break_ties": (("", "if scores or votes are equal, the first class is predicted"),),
@@ -48,7 +48,7 @@ INSTEAD: dict[str, tuple[tuple[str, str], ...]] = {
 def advice_for(names: list[str]) -> dict[str, str]:
     """Return the advice on parameters that a class with the parameters `names` lacks (dict)."""
     advice = {}
-    for name, entries in INSTEAD.items():
+    for name, entries in SKLEARN_ADVICE.items():
         true = [text for required, text in entries if required in ("", *names)]
         if true and name not in names:
             advice[name] = true[0]

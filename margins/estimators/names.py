@@ -23,7 +23,7 @@ def display_name_of_path(path: str) -> str:
     return f"{name} ({kind})" if name else kind
 
 
-class Caller(NamedTuple):
+class MessageName(NamedTuple):
     """Method of an estimator in a message; its name is looked up only if the message is shown."""
 
     estimator: Any  # instance of a subclass of Declared

@@ -54,7 +54,7 @@ AVERAGINGS = get_args(AveragingName)
 class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     """Perceptron with a fixed number of epochs, and averaging or selection over its iterates."""
 
-    WEIGHTS = "updates"
+    WEIGHTS_MULTIPLY = "updates"
     LOSS_MARGIN = 0.0  # the loss of the perceptron
 
     ABOUT_ETA = (
@@ -120,7 +120,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         default=100,
     )
 
-    KEPT = (
+    STREAM_STATE = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; averages, the survivor or the mistakes with their votes; the units. Dual "
         "variables, for the lambda-trick and the alpha-bound, are kept only with ``warm_start=True``: "
@@ -152,10 +152,10 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             K(x_k, x_k) of the training set; in a stream, only the unit 1.
         """
         if not self.fit_intercept:
-            return {"sqrho_": 0.0}
+            return {"sq_intercept_scaling_": 0.0}
         if self.intercept_scaling is None:
-            return {"sqrho_": mean_of(sqnorms)}
-        return {"sqrho_": float(self.intercept_scaling) ** 2}
+            return {"sq_intercept_scaling_": mean_of(sqnorms)}
+        return {"sq_intercept_scaling_": float(self.intercept_scaling) ** 2}
 
     def first_theta(self, units: Mapping[str, float]) -> float:
         """Return the threshold before the first update, in units of updates (float)."""
@@ -176,7 +176,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         is_bounded = self.alpha_bound < math.inf
         specification = super().specification(sqnorms, continues)
         return specification._replace(
-            sq_intercept_scaling=units["sqrho_"],
+            sq_intercept_scaling=units["sq_intercept_scaling_"],
             allows_zero_rows=True,  # no separating hyperplane is required
             offset_ratio=self.lam / self.eta if self.lam > 0 else 0.0,
             max_dual=float(self.alpha_bound),
@@ -308,7 +308,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             return super()._scores(X)
         codes = positive_codes(len(self.classes_))
         # Read the votes before the rows: another thread may be adding to both.
-        lists = model.arguments(codes, self._first_theta, self.sqrho_)
+        lists = model.arguments(codes, self._first_theta, self.sq_intercept_scaling_)
         return count_in_blocks(self.kernel_, X, self.support_vectors_, self.support_, [lists])[0]
 
     def _check_stream(self):

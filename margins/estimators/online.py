@@ -24,7 +24,7 @@ from margins.estimators.continuation import StreamContinuation, digest_of
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import sample_attributes
 from margins.estimators.messages import name_rule_error
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.estimators.stream import Learned, LearningState, SeenWeights, Stream, segments_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
@@ -84,7 +84,7 @@ class OnlineMixin(Declared):
         return self.online_rules(sqradius)
 
     # Description of the state between chunks, for the docstring of an algorithm.
-    KEPT = (
+    STREAM_STATE = (
         "the weight vector, the number of updates, the squared norm of the weight vector and the sum of "
         "the dual variables; the norm of the longest sample so far. Dual variables are kept only with "
         "``warm_start=True``."
@@ -150,7 +150,7 @@ class OnlineMixin(Declared):
 
     def _partial_fit(self, X, y, classes, sample_weight):
         """Process a chunk, and set the fitted attributes."""
-        state, name = getattr(self, "_state", None), Caller(self, "partial_fit")
+        state, name = getattr(self, "_state", None), MessageName(self, "partial_fit")
         is_first = state is None
         state = LearningState([]) if is_first else state
         valid = validate_chunk(self, X, y, classes, is_first=is_first, name=name)

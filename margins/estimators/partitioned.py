@@ -15,7 +15,7 @@ from margins.data.chunks import Chunks, check_in_memory, is_in_parts
 from margins.data.permutations import seeds_of
 from margins.data.validation import Samples, ValidSamples, weighted_samples
 from margins.estimators.callbacks import has_callbacks
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.kernels import LINEAR
 from margins.partitions.fit import FitSettings, PartitionedFit
 from margins.partitions.samples import FoldsOfRows
@@ -62,12 +62,12 @@ def is_streamed(estimator, X):
         return False
     why_not = estimator.why_not_in_partitions()
     if why_not is IN_MEMORY:
-        check_in_memory(X, f"X of {Caller(estimator, 'fit')}")
+        check_in_memory(X, f"X of {MessageName(estimator, 'fit')}")
     if why_not is not None:
         name, allowed, got = why_not
         kind = "Chunks" if isinstance(X, Chunks) else "a dask collection"
         raise ValueError(
-            f"{name} of {Caller(estimator, 'fit')} must be {allowed} if X is {kind}, whose "
+            f"{name} of {MessageName(estimator, 'fit')} must be {allowed} if X is {kind}, whose "
             f"samples are never all in memory at once. Got {got!r}."
         )
     return True
@@ -75,7 +75,7 @@ def is_streamed(estimator, X):
 
 def read_samples(estimator, X, y, sample_weight):
     """Scan samples in partitions for the first time (Samples, whose X is a StreamedMatrix)."""
-    name = Caller(estimator, "fit")
+    name = MessageName(estimator, "fit")
     first = scan(executor_of(name, X, y, sample_weight, 1), name)
     scanned = first.scanned
     valid = ValidSamples(first.X, None, first.codes, scanned.classes, scanned.feature_names)
@@ -98,7 +98,7 @@ def fit_in_partitions(estimator, X, y, sample_weight):
 
 def partitioned_fit(estimator, X, y, sample_weight, n_folds=None):
     """Scan samples in partitions, and return them ready for Newton steps (PartitionedFit)."""
-    name, max_time = Caller(estimator, "fit"), estimator.max_time
+    name, max_time = MessageName(estimator, "fit"), estimator.max_time
     seed = seeds_of(estimator.random_state, 1)[0]
     settings = FitSettings(
         name=name,

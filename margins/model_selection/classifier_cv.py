@@ -27,7 +27,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import all_of, not_converged, noted, warn_of
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
 from margins.estimators.predictions_in_parts import accuracy_in_parts
@@ -210,7 +210,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
             the probability of a class does not rise with its score.
         """
         check_parameters(self)
-        caller = Caller(self, "fit")
+        caller = MessageName(self, "fit")
         check_method(self.calibration, caller)
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
@@ -233,7 +233,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         Cs: NDArray[np.float64],
         scoring: Scoring,
         estimator: MarginClassifier,
-        caller: Caller,
+        caller: MessageName,
     ) -> None:
         if takes_partitions(estimator, X):
             self._fit_in_partitions(X, y, sample_weight, groups, Cs, estimator)
@@ -285,7 +285,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         groups: Any,
         Cs: NDArray[np.float64],
         estimator: MarginClassifier,
-        caller: Caller,
+        caller: MessageName,
     ) -> None:
         """Select C by leave-one-out."""
         check_left_out(estimator, self.scoring, caller)
@@ -317,7 +317,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         estimator: MarginClassifier,
     ) -> None:
         """Fit samples that are not all in memory."""
-        caller = Caller(self, "fit")
+        caller = MessageName(self, "fit")
         n_folds = number_of_folds(self.cv, caller, groups=groups, calibration=self.calibration)
         metric = metric_of_counts(self.scoring, caller)
         with partitioned_fit(estimator, X, y, sample_weight, n_folds) as partitioned:

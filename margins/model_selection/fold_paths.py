@@ -11,7 +11,7 @@ from margins.data.binary_data import rows_of
 from margins.data.permutations import seeds_of
 from margins.data.validation import absent_classes, sample_weights
 from margins.estimators.messages import Unproven
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.kernels._columns import inner_products
 from margins.linalg.threads import run_tasks
 from margins.model_selection.scoring import Decided
@@ -143,7 +143,7 @@ def score_folds(estimator, training_set, X, y, folds, Cs, scoring, sample_weight
 
 def _part(estimator, training_set, train, sample_weight):
     """Return the TrainingSet of a fold, with the classes that it contains."""
-    name, classes = Caller(estimator, "fit"), training_set.classes
+    name, classes = MessageName(estimator, "fit"), training_set.classes
     codes = training_set.samples.codes[train]
     classes, codes = _present(classes, codes)
     weight_of_fold = None if sample_weight is None else sample_weight[train]

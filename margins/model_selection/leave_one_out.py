@@ -13,9 +13,9 @@ from scipy import sparse
 from margins.data.chunks import is_in_parts
 from margins.data.types import MatrixLike
 from margins.data.validation import ValidSamples, validate_samples
-from margins.decremental.scores import LeavingOut, ScoreBounds
+from margins.decremental.scores import LeaveOutProblems, ScoreBounds
 from margins.estimators.margin_classifier import MarginClassifier
-from margins.estimators.names import Caller
+from margins.estimators.names import MessageName
 from margins.losses import LOSSES
 from margins.model_selection.folds import codes_of_groups
 from margins.model_selection.tables import frame
@@ -205,7 +205,7 @@ def leave_one_out(
     17
     """
     started = time.perf_counter()
-    caller = Caller(classifier, NAME)
+    caller = MessageName(classifier, NAME)
     check_left_out(classifier, None, caller)
     if not isinstance(exact, bool | np.bool_):
         raise ValueError(f"exact of {NAME} must be True or False. Got {exact!r}.")
@@ -223,12 +223,12 @@ def results_along(
     sample_weight: Any,
     groups: Any,
     Cs: Any,
-    caller: Caller,
+    caller: MessageName,
     exact: bool,
 ) -> list[LeaveOneOut]:
     """Return the results for some values of C; each fit starts from the fit for the next smaller C."""
     codes = _codes_of_groups(groups, valid.X, caller)
-    leaving, order = LeavingOut(classifier, valid, sample_weight, codes, caller), np.argsort(Cs)
+    leaving, order = LeaveOutProblems(classifier, valid, sample_weight, codes, caller), np.argsort(Cs)
     results, is_single = {}, len(leaving.members) == len(codes)
     for index, solutions in zip(order, leaving.solve(Cs[order]), strict=True):
         started, n_refits = time.perf_counter(), leaving.n_refits
@@ -296,7 +296,7 @@ def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
     return result.scores.reshape(len(result.y), -1)
 
 
-def check_left_out(classifier: Any, scoring: Any, caller: Caller) -> None:
+def check_left_out(classifier: Any, scoring: Any, caller: MessageName) -> None:
     """Raise an error if leave-one-out does not support the classifier or the metric."""
     if not isinstance(classifier, MarginClassifier):
         raise TypeError(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import warn_of
-from margins.estimators.names import Caller, display_name
+from margins.estimators.names import MessageName, display_name
 from margins.model_selection.fold_paths import FoldFit, unproven_of_folds
 from margins.model_selection.leave_one_out import LeaveOneOut
 
@@ -46,7 +46,9 @@ class Selection:
             warn_of(unproven, 2)
         means = self.scores_.mean(axis=0)
         if np.isnan(means).all():
-            raise ValueError(f"scoring of {Caller(self, 'fit')} must give numbers. Got nan for every C.")
+            raise ValueError(
+                f"scoring of {MessageName(self, 'fit')} must give numbers. Got nan for every C."
+            )
         equal = np.flatnonzero(means == np.nanmax(means))
         best = int(equal[np.argmin(self.Cs_[equal])] if smallest else equal[0])
         self.C_ = float(self.Cs_[best])

@@ -14,8 +14,8 @@ from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import PartitionedProblem, Setting
 from margins.partitions.requests import Confusion
-from margins.partitions.samples import FoldsOfRows, Sizes, codes_of, merged_classes
-from margins.partitions.start import start_at_zero, start_of, together
+from margins.partitions.samples import FoldsOfRows, Sizes, codes_among, merged_classes
+from margins.partitions.start import stack, start_at_zero, start_of
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
 from margins.solvers.specification import Specification
@@ -109,7 +109,7 @@ class PartitionedFit:
                     self._absent[fold] = classes_without(fold_name, totals, scanned.classes)
             self._subsample = None
             if scanned.subsamples is not None:
-                self._subsample = together(scanned.subsamples, scanned.classes, self._class_weights)
+                self._subsample = stack(scanned.subsamples, scanned.classes, self._class_weights)
                 self.scanned = scanned._replace(subsamples=None)  # the stacked subsample has copies
         except BaseException:
             executor.forget(self._key)
@@ -306,7 +306,7 @@ def merged(counts, name):
     if first.in_folds is not None:
         in_folds = np.zeros((len(first.in_folds), len(classes)))
     for count in counts:
-        codes = codes_of(classes, count.classes)
+        codes = codes_among(classes, count.classes)
         if in_folds is not None:
             in_folds[:, codes] += count.in_folds
         totals[codes] += count.totals

@@ -15,7 +15,7 @@ from margins.data.binary_data import array_of_each, augmented_sqnorms, make_bina
 from margins.data.validation import read_labels
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import FoldsOfRows, codes_of, read_matrix
+from margins.partitions.samples import FoldsOfRows, codes_among, read_matrix
 from margins.partitions.vectors import AllColumns, compressed
 from margins.tuning import TUNING
 
@@ -117,7 +117,7 @@ class Partition:
                 f"X of {name} must be the same every time it is read. Got {self._X.shape[0]} rows, "
                 f"and {len(labels.codes)} the first time."
             )
-        self._codes = codes_of(setting.classes, labels.classes)
+        self._codes = codes_among(setting.classes, labels.classes)
         self._rows, self._sides = None, {}
 
     @property

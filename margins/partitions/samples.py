@@ -87,7 +87,7 @@ def read_matrix(X, name, n_features=None):
     return without_duplicates(X) if sparse.issparse(X) else X
 
 
-def codes_of(classes, labels):
+def codes_among(classes, labels):
     """Return the indices of labels among all classes, as an ndarray of int.
 
     A chunk's labels may have a narrower dtype than the classes of all chunks.

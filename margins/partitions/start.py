@@ -19,7 +19,7 @@ from margins.data.binary_data import (
 from margins.linalg.threads import one_thread
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
-from margins.partitions.samples import codes_of
+from margins.partitions.samples import codes_among
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
 from margins.solvers.specification import Specification
@@ -47,7 +47,7 @@ def first_factor_of(loss):
     return 1.0 if loss.is_smooth else TUNING.subsample.first_factor
 
 
-class Together(NamedTuple):
+class StackedSubsample(NamedTuple):
     """The subsamples of all partitions."""
 
     X: object  # ndarray or CSR matrix
@@ -63,7 +63,7 @@ class Together(NamedTuple):
         return self.X[chosen], self.codes[chosen], problem.C * self.weight[chosen]
 
 
-def together(subsamples, classes, class_weights):
+def stack(subsamples, classes, class_weights):
     """Stack the subsamples of all partitions."""
     matrices = [subsample.X for subsample in subsamples]
     if len({sparse.issparse(X) for X in matrices}) == 1:
@@ -76,14 +76,14 @@ def together(subsamples, classes, class_weights):
         X = matrices[0]
         for matrix in matrices[1:]:
             X = stack_rows(X, matrix)
-    codes = np.concatenate([codes_of(classes, subsample.labels) for subsample in subsamples])
+    codes = np.concatenate([codes_among(classes, subsample.labels) for subsample in subsamples])
     weight = np.concatenate([subsample.weight for subsample in subsamples])
     if class_weights is not None:
         weight = weight * class_weights[codes]
     weighted, folds = np.flatnonzero(weight), None
     if subsamples[0].folds is not None:
         folds = np.concatenate([subsample.folds for subsample in subsamples])[weighted]
-    return Together(X[weighted], codes[weighted], weight[weighted], folds)
+    return StackedSubsample(X[weighted], codes[weighted], weight[weighted], folds)
 
 
 def start_of(subsample, problem, setting, required_gap):

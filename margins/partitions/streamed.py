@@ -18,7 +18,7 @@ from margins.data.binary_data import augmented_sqnorms, csr_arrays, rows_of
 from margins.data.validation import n_rows_of, read_labels
 from margins.partitions._held_rows import HeldRows
 from margins.partitions.fit import Scanned, merged
-from margins.partitions.samples import Counts, codes_of, named, read_matrix
+from margins.partitions.samples import Counts, codes_among, named, read_matrix
 from margins.tuning import TUNING
 
 
@@ -259,7 +259,9 @@ def scan(executor, name):
         max(kind.longest for kind in kinds),
     )
     X = StreamedMatrix(executor, name, parts, np.concatenate(sqnorms), scanned.n_features, storage)
-    codes = [codes_of(scanned.classes, part_labels.classes)[part_labels.codes] for part_labels in labels]
+    codes = [
+        codes_among(scanned.classes, part_labels.classes)[part_labels.codes] for part_labels in labels
+    ]
     codes = [part_labels.astype(np.min_scalar_type(len(scanned.classes))) for part_labels in codes]
     return StreamedSamples(X, np.concatenate(codes), _weights(labels), scanned)
 

@@ -145,7 +145,7 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
 
 def _wrong_votes(classifier: Any, n_problems: int, n_support: int) -> Iterator[str]:
     mistakes, votes = classifier.mistakes_, classifier.votes_
-    for name in ("sqrho_", "_first_theta"):
+    for name in ("sq_intercept_scaling_", "_first_theta"):
         if not isinstance(getattr(classifier, name), Real):
             yield f"{name} must be a number. Got {getattr(classifier, name)!r}"
     _, _, codes, weights, *_ = classifier._voted_model.parts

@@ -214,7 +214,7 @@ class Phase(NamedTuple):
     infeasible : callable, optional
         Called with the run after every full epoch. A message (why the problem is infeasible) ends the
         fit, None continues it.
-    until : callable, optional
+    converged_when : callable, optional
         Called with the run after every full epoch; True ends the run as converged.
     is_last : bool
         False: without an accuracy to prove, an epoch without updates ends the phase, but not the run.
@@ -229,7 +229,7 @@ class Phase(NamedTuple):
     n_samples: int | None = None
     solver: Solver | None = None
     infeasible: Callable[..., str | None] | None = None
-    until: Callable[..., bool] | None = None
+    converged_when: Callable[..., bool] | None = None
     is_last: bool = True
     averaging: Callable[[WeightVector], Averaging] | None = None
 

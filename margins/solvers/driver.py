@@ -65,7 +65,7 @@ class Run:
     solver: solver of the last phase.
     n_epochs, n_accesses: full epochs; accesses of a sample, without epochs that the time limit ended.
     end_of_time: time limit of the run, in seconds of `time.perf_counter`; inf: no limit.
-    clean: True if the last full epoch changed nothing.
+    last_epoch_changed_nothing: True if the last full epoch changed nothing.
     is_warm: True if the run started from the dual variables of an earlier fit.
     standstill: why the last full epoch is not convergence, although it changed nothing.
     """
@@ -110,7 +110,8 @@ class Run:
         self.end_of_time = math.inf
         self._progress = Progress(specification.patience) if specification.patience else None
         self._report: EpochReport | None = None  # report on the epoch, as far as it has run
-        self._checks_gap, self.clean, self.is_warm = True, False, False  # at the end of the last epoch
+        self._checks_gap = True  # at the end of the last epoch
+        self.last_epoch_changed_nothing = self.is_warm = False
         self.standstill: str | None = None
         # The reason, if the last epoch ends the run, and for an infeasible problem why it is.
         self._stop: tuple[Ending | None, str | None] = None, None
@@ -200,11 +201,12 @@ class Run:
         return upper_bound_of(self.weights)
 
     @property
-    def finished(self):
+    def reached_goal(self):
         """True if the accuracy is proven or, without an accuracy to prove, the run has converged."""
         if self.eps is None:
-            return self.clean and self.standstill is None
-        return (self.clean or not self.specification.needs_clean_pass) and self.is_proven
+            return self.last_epoch_changed_nothing and self.standstill is None
+        needs_clean_pass = self.specification.needs_clean_pass
+        return self.is_proven and (self.last_epoch_changed_nothing or not needs_clean_pass)
 
     @property
     def is_proven(self):
@@ -424,9 +426,9 @@ class Run:
         """End a full epoch: certify, record and notify observers. Return True if the phase ends, too."""
         report = self._report
         self.n_epochs += 1
-        self.clean = report.n_changed == 0
+        self.last_epoch_changed_nothing = report.n_changed == 0
         self.standstill = None
-        if self.clean and report.n_unmoved:
+        if self.last_epoch_changed_nothing and report.n_unmoved:
             rules = self.solver.full_pass_rules or self.solver.rules
             self.standstill = standstill(report.n_unmoved, rules)
         self._checks_gap = report.check_gap or self.n_epochs == self.max_iter
@@ -443,7 +445,7 @@ class Run:
             self.specification.report(
                 progress(epoch, self._primal is not None or self.solver.moves_together)
             )
-        if self.clean and self.averaging is not None:
+        if self.last_epoch_changed_nothing and self.averaging is not None:
             self._count_remaining_epochs()
         is_stopped = self._watch is not None and self._watch.end_epoch(self)
         self._stop = self._stop_after(report, is_stopped)
@@ -452,13 +454,14 @@ class Run:
     def _certify_epoch(self):
         """Compute the certificate of a full epoch, and return True, if it could end the run."""
         self._correct_rounding()
-        if self.eps is None or (self.specification.needs_clean_pass and not self.clean):
+        needs_clean_pass = self.specification.needs_clean_pass
+        if self.eps is None or (needs_clean_pass and not self.last_epoch_changed_nothing):
             return False
         self.certify()
         rests_on_rounding = self.features is not None or self._rounding is not None
-        if rests_on_rounding and self.finished and self._leave_rounding():
+        if rests_on_rounding and self.reached_goal and self._leave_rounding():
             self.certify()
-        if self.finished:
+        if self.reached_goal:
             self.certify_as_returned()
         return True
 
@@ -478,11 +481,11 @@ class Run:
         decays = self.solver.decays
         if self.standstill is not None and not decays:
             return Ending.STANDSTILL, None
-        if self._phase.infeasible is not None and (decays or not self.clean):
+        if self._phase.infeasible is not None and (decays or not self.last_epoch_changed_nothing):
             reason = self._phase.infeasible(self)
             if reason is not None:
                 return Ending.INFEASIBLE, reason
-        if self.finished and not (self.eps is None and decays):
+        if self.reached_goal and not (self.eps is None and decays):
             return None, None
         # Checked before the algorithm prepares another phase, which may restart from 0 or rescale.
         return self._limit_reached(), None
@@ -490,16 +493,16 @@ class Run:
     def _is_done(self):
         """Return True if the run reached its end, by the proof or by an epoch without changes."""
         phase = self._phase
-        if phase.until is not None and phase.until(self):
-            self.clean = True
+        if phase.converged_when is not None and phase.converged_when(self):
+            self.last_epoch_changed_nothing = True
             return True
         if self.eps is not None:
-            return not self.specification.needs_clean_pass and (self.finished or self._proves_kept())
-        return phase.is_last and not self.solver.decays and self.finished
+            return not self.specification.needs_clean_pass and (self.reached_goal or self._proves_kept())
+        return phase.is_last and not self.solver.decays and self.reached_goal
 
     def _ends_phase(self, report):
         """Return True if the phase ends after this epoch, whether the run does or not."""
-        if report.is_exhausted or (self.clean and not self.solver.decays):
+        if report.is_exhausted or (self.last_epoch_changed_nothing and not self.solver.decays):
             return True
         limit, n_epochs = self._phase.epochs, self.n_epochs - self._begin[0]
         is_over = limit is not None and n_epochs >= limit
@@ -525,7 +528,7 @@ class Run:
         was_stopped = stop not in (None, self._converged_ending)
         # A limit may be reached before the clean pass that should end the run.
         is_proven_at_limit = stop in (Ending.MAX_ITER, Ending.MAX_TIME) and self.is_proven
-        if is_proven_at_limit or (self.finished and (is_late or not was_stopped)):
+        if is_proven_at_limit or (self.reached_goal and (is_late or not was_stopped)):
             return self._converged_ending
         if was_stopped:
             return stop

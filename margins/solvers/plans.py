@@ -198,7 +198,7 @@ class PhaseBuilder:
                     return
             else:
                 yield from unlearning_phases(run, b, delta_b, name="unlearning")
-            if run.finished:
+            if run.reached_goal:
                 return
             if not run.leave_gram():  # its rounding may be what is left
                 b = refined(run, b)

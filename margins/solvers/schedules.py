@@ -3,13 +3,21 @@
 import math
 
 from margins._activeset import Level
+from margins.deprecation import renamed
+
+__getattr__ = renamed(
+    __name__,
+    {"DEEP": "NESTED_SETS", "DEEP_OPENING": "NESTED_SETS_FIRST_EPOCH"},
+    since="0.4.0",
+    until="0.6.0",
+)
 
 # The samples below 2.2 and 1.1 times the threshold, then the misclassified samples:
 # Panagiotakopoulos & Tsampouka (2011), section 4.
-DEEP = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
+NESTED_SETS = (Level(9, 2.2), Level(12, 1.1), Level(12, 1.0))
 
 # The same for the first full epoch of the dynamic margin, whose threshold is still inaccurate.
-DEEP_OPENING = (Level(9, 1.1), Level(12, 1.1), Level(12, 1.0))
+NESTED_SETS_FIRST_EPOCH = (Level(9, 1.1), Level(12, 1.1), Level(12, 1.0))
 
 # Few passes between two full passes, which suffice for easy or large problems.
 SHALLOW = (Level(3, 1.01), Level(10, 1.0))

@@ -57,9 +57,9 @@ def unlearning_phases(run, b, delta_b, name="rules"):
             if run.n_epochs < last:
                 epochs = None if math.isinf(last) else last - run.n_epochs
                 yield Phase(solver=RulesSolver(rules, levels, name=name), epochs=epochs)
-                if run.finished:
+                if run.reached_goal:
                     return
-                if run.clean:
+                if run.last_epoch_changed_nothing:
                     break
         b = refined(run, b)
         if b is None:

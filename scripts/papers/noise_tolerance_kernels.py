@@ -45,7 +45,7 @@ def scores_of_hypotheses(model, y, X):
         for kind, n_mistakes in enumerate((len(mistakes), int(np.argmax(votes)))):
             first = mistakes[:n_mistakes]
             coefficients[kind, index] = np.bincount(first, signs[first], len(support))
-    thresholds = theta - model.sqrho_ * coefficients.sum(axis=2)
+    thresholds = theta - model.sq_intercept_scaling_ * coefficients.sum(axis=2)
     scores = np.empty((2, X.shape[0], len(model.classes_)))
     for batch, products in model.kernel_.blocks(X, model.support_vectors_, support):
         scores[:, batch] = np.swapaxes(coefficients @ products, 1, 2) - thresholds[:, np.newaxis]

@@ -140,7 +140,6 @@ def test_the_tables_of_the_run_name_what_algorithms_may_use():
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
         "train",
-        "release",
         "limit_time",
         "report_of_part",
         "begin_phase",
@@ -150,6 +149,7 @@ def test_the_tables_of_the_run_name_what_algorithms_may_use():
         "end_epoch",
         "ends_phase",
         "conclude",
+        "outcome",
     }
     assert named == {name for name in dir(run) if not name.startswith("_")} - of_the_driver
 

@@ -134,7 +134,7 @@ def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_
         assert certificate.margin >= 0
         assert classifier.score(X * scale, y) == 1
     if C == 1 and name not in VOTING:
-        rho = math.sqrt(getattr(classifier, "sqrho_", 1.0))
+        rho = math.sqrt(getattr(classifier, "sq_intercept_scaling_", 1.0))
         bias_weight = classifier.intercept_[0] / rho if fit_intercept and rho else 0.0
         products = np.where(y == 1, 1, -1) * classifier.decision_function(X * scale)
         sqnorm = np.sum(classifier.coef_**2) + bias_weight**2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import margins
 from margins.decremental.bounds import bounds_by, radius
-from margins.decremental.left_out import LeftOut
+from margins.decremental.left_out import MarginBounds
 from tests.helpers.small_solutions import KINDS, clouds, problem_of, solved
 
 
@@ -75,7 +75,7 @@ def test_the_radius_is_the_least(gap, curvature, longest, mu):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_bounds_without_work_and_by_paths_hold(loss, is_free, C):
     X, signs = clouds(10, m=30)
-    left_out = LeftOut(solved(X, signs, loss, is_free, C), np.arange(30))
+    left_out = MarginBounds(solved(X, signs, loss, is_free, C), np.arange(30))
     true = np.array([margins_without(X, signs, k, loss, is_free, C) for k in range(30)])
     tolerance = 1e-6 * (1 + np.abs(true))
     for _ in range(2):
@@ -94,7 +94,7 @@ def test_a_sample_without_which_the_intercept_is_an_interval_has_bounds_at_its_e
     X = rng.normal(size=(11, 40))
     signs = np.array([1.0] * 5 + [-1.0] * 6)
     C = 1e-4
-    left_out = LeftOut(solved(X, signs, "hinge", True, C), np.arange(11))
+    left_out = MarginBounds(solved(X, signs, "hinge", True, C), np.arange(11))
     left_out.follow([np.array([k]) for k in range(11)])
     for number in range(5, 11):
         kept = np.arange(11) != number
@@ -111,7 +111,7 @@ def test_a_sample_without_which_the_intercept_is_an_interval_has_bounds_at_its_e
 @pytest.mark.parametrize(("loss", "is_free"), KINDS)
 def test_one_step_estimates_lie_within_the_bounds(loss, is_free):
     X, signs = clouds(11, m=50)
-    left_out = LeftOut(solved(X, signs, loss, is_free, 0.1), np.arange(50))
+    left_out = MarginBounds(solved(X, signs, loss, is_free, 0.1), np.arange(50))
     left_out.estimate()
     assert (left_out.lower <= left_out.margin).all() and (left_out.margin <= left_out.upper).all()
     estimates = left_out.margin.copy()
@@ -126,7 +126,7 @@ def test_one_step_estimates_lie_within_the_bounds(loss, is_free):
 def test_bounds_by_one_step_hold(loss, is_free, C):
     X, signs = clouds(6)
     solution = solved(X, signs, loss, is_free, C)
-    left_out = LeftOut(solution, np.arange(len(signs)))
+    left_out = MarginBounds(solution, np.arange(len(signs)))
     before = left_out.upper - left_out.lower
     left_out.step([np.array([number]) for number in range(len(signs))])
     after = left_out.upper - left_out.lower

@@ -8,7 +8,7 @@ from algorithm_groups import ALGORITHMS, NAMES
 from sklearn.base import clone
 
 import margins
-from margins.estimators.migration import INSTEAD
+from margins.estimators.migration import SKLEARN_ADVICE
 
 X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
 
@@ -25,7 +25,7 @@ def test_parameters_of_scikit_learn_are_refused_with_what_to_give_instead(kind):
 def test_advice_is_about_parameters_that_an_algorithm_lacks_and_names_those_that_it_has(name):
     kind = ALGORITHMS[name]
     parameters = set(inspect.signature(kind).parameters)
-    for old, entries in INSTEAD.items():
+    for old, entries in SKLEARN_ADVICE.items():
         advice = next((entry for entry in entries if entry[0] in ("", *parameters)), None)
         if old in parameters:
             kind(**{old: 1})

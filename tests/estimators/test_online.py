@@ -49,7 +49,7 @@ def test_stream_begins_with_its_classes(name):
 def test_rejected_chunk_leaves_the_stream_as_it_was(name):
     X, y = clouds(n_classes=3)
     y = np.array(["ant", "bee", "cat"])[y]
-    kept = {"class_weight": {"cat": 2.0}} if ALGORITHMS[name].WEIGHTS != "C" else {}
+    kept = {"class_weight": {"cat": 2.0}} if ALGORITHMS[name].WEIGHTS_MULTIPLY != "C" else {}
     classifier = make(name, **kept).partial_fit(X[:30], y[:30], classes=np.unique(y))
     untouched = pickle.loads(pickle.dumps(classifier))
     more, labels = X[30:], y[30:]
@@ -189,7 +189,9 @@ def test_chunks_may_lack_classes_and_differ_in_layout(name):
 @each_kind
 def test_row_of_weight_zero_is_left_out_of_a_stream(name):
     X, y = clouds(n_classes=3, distance=0.5)
-    weight = np.where(np.arange(len(y)) % 4 == 1, 0.0, 1.0 if ALGORITHMS[name].WEIGHTS == "C" else 2.0)
+    weight = np.where(
+        np.arange(len(y)) % 4 == 1, 0.0, 1.0 if ALGORITHMS[name].WEIGHTS_MULTIPLY == "C" else 2.0
+    )
     kept = weight > 0
     zero, left_out = make(name), make(name)
     for rows in np.array_split(np.arange(len(y)), 3):

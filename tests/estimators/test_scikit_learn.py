@@ -42,7 +42,7 @@ def expected_failures(classifier):
     expected = {} if is_equivalent else dict.fromkeys(EQUIVALENCE, reason)
     if any(type(classifier) is ALGORITHMS[name] for name in MISTAKES):
         expected["check_class_weight_classifiers"] = UPDATES
-    if math.isinf(classifier.C) and classifier.WEIGHTS == "C":
+    if math.isinf(classifier.C) and classifier.WEIGHTS_MULTIPLY == "C":
         expected |= dict.fromkeys(BY_WEIGHTS, HARD_MARGIN)
     if classifier.kernel == "precomputed":
         expected["check_positive_only_tag_during_fit"] = NO_KERNEL

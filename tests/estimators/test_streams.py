@@ -173,9 +173,13 @@ def test_upper_bounds_after_a_fit_are_true_of_all_samples(name):
     assert not hasattr(fitted, "upper_bounds_")
     fitted.partial_fit(X[45:], y[45:])
     assert fitted.certificates_ == []
-    rho = {"intercept_scaling": np.sqrt(fitted.sqrho_)} if hasattr(fitted, "sqrho_") else {}
+    rho = (
+        {"intercept_scaling": np.sqrt(fitted.sq_intercept_scaling_)}
+        if hasattr(fitted, "sq_intercept_scaling_")
+        else {}
+    )
     params = {"fit_intercept": fitted.fit_intercept, "C": np.inf, **rho}
-    if not hasattr(fitted, "sqrho_"):
+    if not hasattr(fitted, "sq_intercept_scaling_"):
         params["C"] = np.inf if name == "pegasos" else fitted.C
     exact = margins.MarginClassifier(**params, eps=1e-6).fit(X, y)
     # Sample 45 + k of a stream has a slack term of its own.

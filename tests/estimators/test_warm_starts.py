@@ -79,7 +79,7 @@ def test_certificates_of_a_warm_fit_are_true(name):
         Z, z = X, y
         warm.fit(Z, z)
     (certificate,) = warm.certificates_
-    rho = np.sqrt(warm.sqrho_) if hasattr(warm, "sqrho_") else 1.0
+    rho = np.sqrt(warm.sq_intercept_scaling_) if hasattr(warm, "sq_intercept_scaling_") else 1.0
     params = {"fit_intercept": warm.fit_intercept, "intercept_scaling": rho, "C": warm.C}
     if name == "pegasos":
         params |= {"C": 1 / (40 * warm.lam), "loss": "hinge"}

@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
 # A hard margin does not depend on weights; the others multiply updates by them.
-HARD = [name for name in NAMES if ALGORITHMS[name].WEIGHTS == "C"]
+HARD = [name for name in NAMES if ALGORITHMS[name].WEIGHTS_MULTIPLY == "C"]
 WEIGHING = [name for name in NAMES if name not in HARD]
 
 
@@ -123,7 +123,7 @@ def test_weights_of_all_kinds_multiply_C(name, params):
     assert_same_fit(fit(class_weight="balanced"), expected)
     assert_same_fit(fit(class_weight={0: 2 / 3, 1: 2.0}), expected)
     assert_same_fit(fit(np.where(y == 1, 1.0, 2 / 3), class_weight={1: 2.0}), expected)
-    if ALGORITHMS[name].WEIGHTS == "updates":
+    if ALGORITHMS[name].WEIGHTS_MULTIPLY == "updates":
         pass  # without a threshold the iterates of perceptrons are four times as long
     elif "loss" in params:  # for the hinge loss mpu sets b by C alone: one problem, two ways to it
         assert_same_problem(name, fit(np.full(len(y), 4.0)), fit(C=4.0), X, y, 4.0, **params)
@@ -359,7 +359,7 @@ def test_weights_of_a_stream_multiply_its_updates(name, n_chunks):
     Y = np.where(y == 1, 1, -1)[:, None] * np.c_[X, np.ones(len(y))]
     params, oracle = {**STEPS, **WHOLE_STREAMS}[name]
     counted = weight
-    if ALGORITHMS[name].WEIGHTS == "relative updates":
+    if ALGORITHMS[name].WEIGHTS_MULTIPLY == "relative updates":
         counted = weight / (np.cumsum(weight) / np.arange(1, len(y) + 1))
     classifier = make(name, intercept_scaling=1.0, **params)
     for rows in np.array_split(np.arange(len(y)), n_chunks):

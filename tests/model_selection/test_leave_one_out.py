@@ -313,8 +313,8 @@ def test_exact_solutions_of_pairs_begin_where_training_ends(kernel, loss, monkey
 
     monkeypatch.setattr("margins.decremental.scores.solution_of", recorded)
     monkeypatch.setattr("margins.decremental.left_out.solution_of", recorded)
-    monkeypatch.setattr("margins.decremental.left_out.LeftOut.step", lambda self, groups: None)
-    monkeypatch.setattr("margins.decremental.left_out.LeftOut.follow", lambda self, groups: groups)
+    monkeypatch.setattr("margins.decremental.left_out.MarginBounds.step", lambda self, groups: None)
+    monkeypatch.setattr("margins.decremental.left_out.MarginBounds.follow", lambda self, groups: groups)
     X, y = scaled(load_iris, 60)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 60)
     classifier = margins.MarginClassifier(kernel=kernel, loss=loss, multi_class="ovo", C=0.1)

@@ -48,7 +48,7 @@ def assert_proven(classifier, X, y, weight=1.0):
     signs = np.where(y == classifier.classes_[1], 1.0, -1.0)
     w, b = classifier.coef_[0].astype(np.longdouble), np.longdouble(classifier.intercept_[0])
     rows = np.asarray(X.todense() if hasattr(X, "todense") else X, dtype=np.longdouble)
-    rho = getattr(classifier, "sqrho_", None)
+    rho = getattr(classifier, "sq_intercept_scaling_", None)
     rho = math.sqrt(rho) if rho is not None else (1.0 if classifier.fit_intercept else 0.0)
     certificate, penalty = classifier.certificates_[0], classifier.C * np.asarray(weight)
     sqnorm = w @ w + (b * b / rho**2 if rho > 0 else 0)

@@ -40,7 +40,7 @@ READ = (
         "support_vectors_",
         "n_support_",
         "_voted_model",
-        "sqrho_",
+        "sq_intercept_scaling_",
         "_first_theta",
         "estimator_",
         "_calibrated",

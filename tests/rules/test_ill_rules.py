@@ -33,7 +33,7 @@ from margins.solvers._dual_cd import ShrinkingPasses
 from margins.solvers._mini_batch import MiniBatches
 from margins.solvers.base import Phase
 from margins.solvers.custom._budget import Cache
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 NAN = math.nan
 
@@ -91,7 +91,7 @@ def data_set(m=40):
 @pytest.mark.parametrize(("rules", "kind", "message"), ILL.values(), ids=ILL)
 @pytest.mark.parametrize(
     ("levels", "of"),
-    [((), sparse.csr_array), (DEEP, np.asarray)],
+    [((), sparse.csr_array), (NESTED_SETS, np.asarray)],
     ids=["plain epochs, CSR", "active sets, dense"],
 )
 def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, of):

@@ -94,7 +94,7 @@ def test_an_epoch_without_updates_ends_a_run_without_an_accuracy_in_its_last_pha
     phases = [Phase(solver=Scripted(BUSY, CLEAN), is_last=is_last), Phase(solver=Scripted(CLEAN))]
     outcome = run.train(phases)
     assert len(run.phases) == n_phases
-    assert run.clean and outcome.converged
+    assert run.last_epoch_changed_nothing and outcome.converged
 
 
 def test_an_epoch_without_updates_ends_the_phase_but_no_run_with_an_unproven_accuracy():
@@ -121,7 +121,7 @@ def test_until_ends_the_run_as_converged():
 
     run = run_of(eps=None)
     outcome = run.train(
-        [Phase(solver=Scripted(BUSY, BUSY, BUSY), until=until), Phase(solver=Scripted())]
+        [Phase(solver=Scripted(BUSY, BUSY, BUSY), converged_when=until), Phase(solver=Scripted())]
     )
     assert seen == [1, 2]
     assert outcome.converged and outcome.message is None and len(run.phases) == 1
@@ -291,7 +291,7 @@ def test_a_proof_may_require_a_pass_without_updates():
         run = run_of(loss=SquaredHinge(1.0), eps=0.1, needs_clean_pass=needs_clean_pass, max_iter=5000)
         outcome = run.train([Phase(solver=dual_coordinate_descent(run))])
         assert outcome.converged
-        assert run.clean or not needs_clean_pass
+        assert run.last_epoch_changed_nothing or not needs_clean_pass
         counts[needs_clean_pass] = run.n_epochs
         certified = [epoch.certificate is not None for epoch in run.history]
         assert sum(certified) == (1 if needs_clean_pass else run.n_epochs)

@@ -34,7 +34,7 @@ UNMOVED = EpochReport(n_changed=0, n_accesses=5, n_rejected=2, n_unmoved=2)
     ("reports", "options", "phase", "watch", "ending"),
     [
         ([CLEAN], {}, {}, None, Ending.UNCHANGED),
-        ([BUSY, BUSY], {}, {"until": lambda run: run.n_epochs == 2}, None, Ending.UNCHANGED),
+        ([BUSY, BUSY], {}, {"converged_when": lambda run: run.n_epochs == 2}, None, Ending.UNCHANGED),
         ([BUSY], {"eps": 1.0}, {}, None, Ending.PROVEN),
         ([BUSY, CLEAN], {"eps": 1.0, "needs_clean_pass": True}, {}, None, Ending.PROVEN),
         ([UNMOVED], {}, {}, None, Ending.STANDSTILL),

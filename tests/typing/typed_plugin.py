@@ -9,7 +9,7 @@ from margins.parameters import Interval, OneOf, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 
 class HalvingPerceptron(OnlineMixin, MaximumMarginClassifier):
@@ -25,8 +25,8 @@ class HalvingPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     def phases(self, run: Run) -> Iterator[Phase]:
         accuracy = max(self.start, self.eps)
-        while not run.finished:
-            yield Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), DEEP)
+        while not run.reached_goal:
+            yield Phase(Rules(DynamicMargin(accuracy), Additive(), NoShrink()), NESTED_SETS)
             accuracy = self.eps if self.steps == "one" else max(accuracy / 2, self.eps)
 
     def online_rules(self, sqradius: float) -> Rules:

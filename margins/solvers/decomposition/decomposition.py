@@ -57,7 +57,7 @@ PADDING = 16
 PART = 4096
 
 
-class State(NamedTuple):
+class Iterate(NamedTuple):
     """An intercept, and the results of `gradient_of` at it for the current products."""
 
     intercept: float
@@ -257,9 +257,9 @@ class DecompositionSolver(Solver):
         return self._sq_intercept_scaling * self._label_sum
 
     def _state(self):
-        """Return the State: the margins, the gradient and their sums."""
+        """Return the Iterate: the margins, the gradient and their sums."""
         b = self._intercept()
-        return State(b, *gradient_of(self._v, b, self._signs, self._alpha, self._upper, self._diag))
+        return Iterate(b, *gradient_of(self._v, b, self._signs, self._alpha, self._upper, self._diag))
 
     def _gap(self, state):
         """Return the relative duality gap of the current products."""

@@ -25,7 +25,7 @@ def check_scikit_learn(algorithm, params, expected_failures):
     expected = {**EXPECTED_FAILURES, **expected_failures}
     if math.isinf(getattr(classifier, "C", 1)):
         expected["check_class_weight_classifiers"] = NO_PENALTY
-        if classifier.WEIGHTS == "C":
+        if classifier.WEIGHTS_MULTIPLY == "C":
             expected["check_sample_weights_not_overwritten"] = HARD_MARGIN
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,7 +7,7 @@ from scipy import LowLevelCallable
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import Additive, Native, NoShrink, Python, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP
+from margins.solvers.schedules import NESTED_SETS
 
 
 def threshold(sqnorm, t, dual_sum, label):
@@ -28,7 +28,7 @@ class FunctionPerceptron(MaximumMarginClassifier):
     condition = by_pointer
 
     def phases(self, run):
-        yield Phase(Rules(self.condition, Additive(), NoShrink()), DEEP)
+        yield Phase(Rules(self.condition, Additive(), NoShrink()), NESTED_SETS)
 
 
 class PythonFunctionPerceptron(FunctionPerceptron):

@@ -5,7 +5,7 @@ from fresh_rules import FreshMargin
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import Additive, NoShrink, Rules
 from margins.solvers.base import Phase
-from margins.solvers.schedules import DEEP, DEEP_OPENING
+from margins.solvers.schedules import NESTED_SETS, NESTED_SETS_FIRST_EPOCH
 
 
 class FreshMarginPerceptron(MaximumMarginClassifier):
@@ -18,5 +18,5 @@ class FreshMarginPerceptron(MaximumMarginClassifier):
         condition = FreshMargin(1 - self.eps)
         rules = Rules(condition, Additive(), NoShrink())
         single = Rules(condition, Additive(most=1), NoShrink())
-        yield Phase(rules, DEEP_OPENING, full_pass_rules=single, epochs=1)
-        yield Phase(rules, DEEP)
+        yield Phase(rules, NESTED_SETS_FIRST_EPOCH, full_pass_rules=single, epochs=1)
+        yield Phase(rules, NESTED_SETS)
