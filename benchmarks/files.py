@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import margins
-from margins.data.svmlight import parsed
 from margins.persistence import dump, load
+from margins.readers.svmlight import parsed
 
 from .data import dense, text
 

@@ -36,8 +36,8 @@ from margins.cli.options import (
     settings,
     trusted,
 )
-from margins.data.malformed import MalformedFile
 from margins.optional import MissingPackage
+from margins.readers.malformed import MalformedFile
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from margins.data.malformed import MalformedFile
+from margins.readers.malformed import MalformedFile
 
 DONE = 0
 FAILED = 1  # any other error

@@ -81,7 +81,7 @@ def _delimiter_of(text):
     """Return the delimiter that an option states; None if it is not given."""
     if text is None:
         return None
-    from margins.data.csv_records import check_delimiter
+    from margins.readers.csv import check_delimiter
 
     delimiter = {"tab": "\t", "\\t": "\t"}.get(text, text)
     try:

@@ -74,11 +74,11 @@ class Samples(NamedTuple):
 
 
 def read_arrays(source, *, to_train):
-    """Return the margins.data.svmlight.CsrArrays of a file in svmlight's format.
+    """Return the margins.readers.svmlight.CsrArrays of a file in svmlight's format.
 
     A file to train on may have at most `MOST_FEATURES` features.
     """
-    from margins.data.svmlight import LARGEST_INDEX, note_of_skipped, parsed
+    from margins.readers.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
     check_options(source)
     path, zero_based = source.path, source.zero_based

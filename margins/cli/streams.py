@@ -57,8 +57,8 @@ def _of_svmlight(classifier, sources, scale):
     from scipy import sparse
 
     from margins.cli.models import with_columns
-    from margins.data.chunk_svmlight import svmlight_parts
     from margins.data.chunks import Chunks
+    from margins.readers.svmlight import svmlight_parts
 
     paths, zero_based = [source.path for source in sources], sources[0].zero_based
     rows, largest = dict.fromkeys(paths, 0), np.zeros(0)
@@ -89,10 +89,10 @@ def _of_tables(classifier, sources, scale):
 
     from margins.cli.models import with_columns
     from margins.cli.tables import HINT
-    from margins.data.chunk_columns import ReadAs
     from margins.data.chunks import Chunks
-    from margins.data.labels import labels_among, labels_to_train
-    from margins.data.table_values import Distinct, WrongValue
+    from margins.readers.columns import ReadAs
+    from margins.readers.labels import labels_among, labels_to_train
+    from margins.readers.values import Distinct, WrongValue
 
     source = sources[0]
     paths, categorical = [source.path for source in sources], source.categorical
@@ -128,7 +128,7 @@ def _of_tables(classifier, sources, scale):
 def _parts(sources, read_as):
     """Return the parts of tables: list of RowGroup or LinesOfCsv."""
     source, paths = sources[0], [source.path for source in sources]
-    from margins.data.chunk_tables import csv_parts, parquet_parts
+    from margins.readers.tables import csv_parts, parquet_parts
 
     options = {"read_as": read_as}
     if source.kind == "csv":

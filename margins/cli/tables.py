@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from margins.cli.errors import CommandError, samples_in_files, samples_of, unreadable
 from margins.cli.files import contents_of
-from margins.data.chunk_columns import check_same_columns
-from margins.data.csv_records import check_lengths, hint_of_delimiter, malformed_field, read_csv
-from margins.data.labels import check_present, labels_like, labels_to_train
-from margins.data.table_values import MISSING, Distinct, WrongValue, numbers_of, text_of
+from margins.readers.columns import check_same_columns
+from margins.readers.csv import check_lengths, hint_of_delimiter, malformed_field, read_csv
+from margins.readers.labels import check_present, labels_like, labels_to_train
+from margins.readers.values import MISSING, Distinct, WrongValue, numbers_of, text_of
 
 HINT = " If these are categories, give --categorical {name}."
 
@@ -170,7 +170,7 @@ def _check_columns(path, columns, of_model, of_options):
 def _read_parquet(contents, path):
     from pyarrow import parquet
 
-    from margins.data.parquet import checked, damage_of
+    from margins.readers.parquet import checked, damage_of
 
     try:
         table = checked(parquet.read_table(io.BytesIO(contents)))

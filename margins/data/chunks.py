@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from margins.data.files import files_of
 from margins.optional import require
+from margins.readers.files import files_of
 
 # Size of a chunk of a memory map, in bytes.
 CHUNK_BYTES = 1 << 25
@@ -163,7 +163,7 @@ class Chunks(Sequence[Any]):
             If a file or a column is missing; when a row group is read, if a value is not allowed.
         """
         require("Chunks.from_parquet", "pyarrow", "pandas")
-        from margins.data.chunk_tables import parquet_parts
+        from margins.readers.tables import parquet_parts
 
         files = files_of(paths, "Chunks.from_parquet")
         return cls(parquet_parts(files, target, columns, categories, sample_weight))
@@ -201,7 +201,7 @@ class Chunks(Sequence[Any]):
             As in `from_parquet`.
         """
         require("Chunks.from_csv", "pandas")
-        from margins.data.chunk_tables import csv_parts
+        from margins.readers.tables import csv_parts
 
         files = files_of(paths, "Chunks.from_csv")
         return cls(csv_parts(files, target, columns, categories, sample_weight, delimiter=delimiter))
@@ -237,7 +237,7 @@ class Chunks(Sequence[Any]):
         UserWarning
             Once for each file with ``qid:``, ``sid:`` or ``cost:``, which are skipped.
         """
-        from margins.data.chunk_svmlight import svmlight_parts
+        from margins.readers.svmlight import svmlight_parts
 
         return cls(svmlight_parts(files_of(paths, "Chunks.from_svmlight"), n_features, zero_based))
 

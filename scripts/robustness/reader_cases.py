@@ -17,10 +17,10 @@ from sklearn.datasets import load_svmlight_file
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, read_samples
-from margins.data.chunk_svmlight import svmlight_parts
-from margins.data.chunk_tables import csv_parts, parquet_parts
-from margins.data.malformed import MalformedFile
-from margins.data.table_values import MISSING
+from margins.readers.malformed import MalformedFile
+from margins.readers.svmlight import svmlight_parts
+from margins.readers.tables import csv_parts, parquet_parts
+from margins.readers.values import MISSING
 
 FORMATS = ("svmlight", "csv", "parquet")
 N_TABLES = 300  # different valid Parquet files

@@ -64,7 +64,7 @@ def test_the_extension_tsv_means_tabs(run, tmp_path):
 @pytest.mark.parametrize("n_bytes", [1, 40, 200, 10**6])
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_parts_of_a_file_do_not_end_within_quotes(tmp_path, n_bytes, delimiter):
-    from margins.data.chunk_tables import csv_parts
+    from margins.readers.tables import csv_parts
 
     path = tmp_path / "t.csv"
     path.write_text(table(delimiter))

@@ -8,8 +8,8 @@ import pytest
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, read_samples
-from margins.data.malformed import MalformedFile
 from margins.persistence import dump, load
+from margins.readers.malformed import MalformedFile
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

@@ -11,7 +11,7 @@ from properties import examples
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, TrainingColumns, read_points, read_samples
-from margins.data.malformed import MalformedFile
+from margins.readers.malformed import MalformedFile
 
 HEADER = "size,colour,label\n"
 

@@ -14,6 +14,7 @@ ROOT = Path(margins.__file__).parent
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
     {"_version", "tuning", "deprecation", "optional", "text", "linalg", "_limits"},
+    {"readers"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},

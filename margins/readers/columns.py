@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.data.csv_records import hint_of_delimiter
-from margins.data.table_values import Distinct, numbers_of, text_of, texts_of
+from margins.readers.csv import hint_of_delimiter
+from margins.readers.values import Distinct, numbers_of, text_of, texts_of
 
 # Hint in the error of a text column, in Python; a command names its option instead.
 HINT = " If it is a category, list its values: categories={{{name!r}: [...]}}."

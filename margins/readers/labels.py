@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from margins.data.table_values import BLANKS, BOOLEANS, WHOLE, number_of, text_of
+from margins.readers.values import BLANKS, BOOLEANS, WHOLE, number_of, text_of
 
 INT64 = np.iinfo(np.int64)
 NO_FRACTION = "must be a whole number or text, which names a class; it may not have a fraction"

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 import margins
-from margins.data.malformed import MalformedFile
-from margins.data.svmlight import parsed
+from margins.readers.malformed import MalformedFile
+from margins.readers.svmlight import parsed
 
 
 def matrix(read):

@@ -10,11 +10,11 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import margins
-from margins.data.chunk_svmlight import svmlight_parts
-from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
-from margins.data.files import ranges_of_lines
-from margins.data.malformed import MalformedFile
+from margins.readers.files import ranges_of_lines
+from margins.readers.malformed import MalformedFile
+from margins.readers.svmlight import svmlight_parts
+from margins.readers.tables import csv_parts
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

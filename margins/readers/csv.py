@@ -11,8 +11,8 @@ import re
 
 import numpy as np
 
-from margins.data.malformed import MalformedFile
-from margins.data.table_values import MISSING
+from margins.readers.malformed import MalformedFile
+from margins.readers.values import MISSING
 
 # A field of a record. In a field that does not start with a quote, quotes are ordinary characters.
 FIELD = r'(?:"[^"]*(?:""[^"]*)*(?:"|\Z))?[^%s\r\n]*'

@@ -7,13 +7,13 @@ table is read one column at a time into a float64 array, regardless of the types
 import csv
 import io
 
-from margins.data.chunk_columns import columns_of, samples_of
-from margins.data.csv_records import check_delimiter, check_lengths, malformed_field, names_of, read_csv
-from margins.data.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
-from margins.data.labels import check_present, kind_of, labels_of
-from margins.data.malformed import MalformedFile
-from margins.data.parquet import column_of, damage_of
-from margins.data.table_values import MISSING, Distinct, WrongValue
+from margins.readers.columns import columns_of, samples_of
+from margins.readers.csv import check_delimiter, check_lengths, malformed_field, names_of, read_csv
+from margins.readers.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
+from margins.readers.labels import check_present, kind_of, labels_of
+from margins.readers.malformed import MalformedFile
+from margins.readers.parquet import column_of, damage_of
+from margins.readers.values import MISSING, Distinct, WrongValue
 
 
 class RowGroup:
@@ -169,7 +169,7 @@ class LinesOfCsv:
         return labels_of(labels, self._kind or kind_of(labels), reason)
 
     def kind(self):
-        """Return the kind of the labels, by `margins.data.labels.kind_of`; None if they are wrong."""
+        """Return the kind of the labels, by `margins.readers.labels.kind_of`; None if they are wrong."""
         try:
             table = self._read(self._contents(), [self.columns.target])
             labels = Distinct(table[self.columns.target])

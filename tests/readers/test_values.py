@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from margins.data.chunk_tables import csv_parts
 from margins.data.chunks import Chunks
-from margins.data.labels import check_present, kind_of, labels_like, labels_of, labels_to_train
-from margins.data.malformed import MalformedFile
-from margins.data.parquet import column_of
-from margins.data.table_values import Distinct, WrongValue, number_of, numbers_of, text_of, texts_of
+from margins.readers.labels import check_present, kind_of, labels_like, labels_of, labels_to_train
+from margins.readers.malformed import MalformedFile
+from margins.readers.parquet import column_of
+from margins.readers.tables import csv_parts
+from margins.readers.values import Distinct, WrongValue, number_of, numbers_of, text_of, texts_of
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
