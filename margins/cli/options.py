@@ -68,8 +68,7 @@ def options_of_source(command):
                 path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet, delimiter
             )
             if source.is_table:
-                packages = ("pandas",) if source.kind == "csv" else ("pyarrow", "pandas")
-                require(f"{path}: reading it", *packages)
+                require(f"{path}: reading it", "pyarrow", "pandas")
             return source
 
         return command(*args, read=read, **kwargs)

@@ -108,10 +108,9 @@ def read_samples(*sources):
     malformed or has more features than `MOST_FEATURES`.
     """
     if sources[0].is_table:
-        from margins.cli.tables import read_table, read_tables
+        from margins.cli.tables import read_tables
 
-        X, y = read_tables(sources) if len(sources) > 1 else read_table(sources[0], True)[:2]
-        return Samples(X, y)
+        return Samples(*read_tables(sources))
     arrays = _joined([read_arrays(source, to_train=True) for source in sources])
     if arrays.shape[1] == 0:
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")

@@ -5,6 +5,7 @@ number of features and, for --scale, their largest absolute values. The steps be
 fitted to these.
 """
 
+import functools
 import warnings
 from typing import Any, NamedTuple
 
@@ -85,62 +86,48 @@ def _of_svmlight(classifier, sources, scale):
 
 def _of_tables(classifier, sources, scale):
     import numpy as np
-    import pandas
 
     from margins.cli.models import with_columns
-    from margins.cli.tables import HINT
+    from margins.cli.tables import features_of
     from margins.data.chunks import Chunks
-    from margins.readers.columns import ReadAs
-    from margins.readers.labels import labels_among, labels_to_train
-    from margins.readers.values import Distinct, WrongValue
+    from margins.readers.columns import check_same_columns
+    from margins.readers.csv import lines_of_csv
+    from margins.readers.labels import labels_among, labels_to_train_on
+    from margins.readers.parquet import row_groups
+    from margins.readers.tables import kind_in_all, located
+    from margins.readers.values import Distinct
 
-    source = sources[0]
-    paths, categorical = [source.path for source in sources], source.categorical
-    rows, largest, labels = dict.fromkeys(paths, 0), {}, []
-    categories = {name: set() for name in categorical}
-    read_as = ReadAs(lambda labels: labels.column, frozenset(categorical), HINT)
-    for part in _parts(sources, read_as):
-        X, y = part()
-        rows[part.path] += len(y)
+    source, paths = sources[0], [source.path for source in sources]
+    parts = lines_of_csv(paths, source.delimiter) if source.kind == "csv" else row_groups(paths)
+    check_same_columns({part.path: part.names for part in parts})
+    rows, kinds, read, names = dict.fromkeys(paths, 0), {}, [], []
+    categories, largest = {name: set() for name in source.categorical}, {}
+
+    def samples_of(part, labels_of):
+        table = part()
+        with located(table):
+            X, labels = features_of(source, table, True)
+            names.extend([] if names else X)
+            return X[names], labels_of(labels)
+
+    for part in parts:
+        X, labels = samples_of(part, Distinct.reduced)
+        rows[part.path] += len(X)
+        kinds[part.path] = labels.kind
         for name in X:
             if name in categories:
                 categories[name].update(X[name].unique())
             else:
                 largest[name] = max(largest.get(name, 0.0), float(X[name].abs().max()))
-        labels.append((part, y.drop_duplicates()))
+        read.append((part, labels, len(X)))
     _check_rows(rows)
-    distinct = pandas.concat([values for _, values in labels], ignore_index=True).rename(source.target)
-    try:
-        classes = np.unique(labels_to_train(Distinct(distinct)))
-    except WrongValue as error:
-        ends = np.cumsum([len(values) for _, values in labels])
-        index = int(np.searchsorted(ends, error.row, side="right"))
-        part, values = labels[index]
-        error.row = int(values.index[error.row - ends[index]])  # counted within the part
-        raise part.located(error) from None
-    read_as = read_as._replace(labels=lambda labels: labels_among(labels, classes))
-    extremes = _extremes(list(X), categories, largest)
+    kind_in_all(source.target, kinds)
+    classes = np.unique(labels_to_train_on(read))
+    extremes = _extremes(names, categories, largest)
     model = with_columns(classifier, source, extremes, scale)
-    chunks = Chunks(_parts(sources, read_as))
-    return _prepared(model, extremes, chunks, (sum(rows.values()), len(extremes.columns)), [])
-
-
-def _parts(sources, read_as):
-    """Return the parts of tables: list of RowGroup or LinesOfCsv."""
-    source, paths = sources[0], [source.path for source in sources]
-    from margins.readers.tables import csv_parts, parquet_parts
-
-    options = {"read_as": read_as}
-    if source.kind == "csv":
-        parts = csv_parts(paths, source.target, None, None, None, delimiter=source.delimiter, **options)
-    else:
-        parts = parquet_parts(paths, source.target, None, None, None, **options)
-    names = parts[0].columns.names
-    for name in source.categorical:
-        if name not in names:
-            columns = ", ".join(map(repr, names))
-            raise CommandError(f"{source.path}: X has no column {name!r}. Columns: {columns}.")
-    return parts
+    of_classes = functools.partial(labels_among, classes=classes)
+    chunks = Chunks([functools.partial(samples_of, part, of_classes) for part in parts])
+    return _prepared(model, extremes, chunks, (sum(rows.values()), len(names)), [])
 
 
 def _extremes(names, categories, largest):

@@ -196,11 +196,11 @@ class Chunks(Sequence[Any]):
         Raises
         ------
         ImportError
-            If pandas is not installed.
+            If pyarrow or pandas is not installed.
         ValueError
             As in `from_parquet`.
         """
-        require("Chunks.from_csv", "pandas")
+        require("Chunks.from_csv", "pyarrow", "pandas")
         from margins.readers.tables import csv_parts
 
         files = files_of(paths, "Chunks.from_csv")

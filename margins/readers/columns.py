@@ -1,23 +1,17 @@
 """The columns to read from tables in chunks, their types, and the samples they make."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from margins.readers.csv import hint_of_delimiter
-from margins.readers.values import Distinct, numbers_of, text_of, texts_of
+from margins.readers.labels import check_present
+from margins.readers.values import text_of
 
 # Hint in the error of a text column, in Python; a command names its option instead.
 HINT = " If it is a category, list its values: categories={{{name!r}: [...]}}."
-
-
-class ReadAs(NamedTuple):
-    """Column types for a command, which does not know categories and classes in advance."""
-
-    labels: Callable[[Distinct], Any]  # returns the labels in the target column
-    texts: frozenset[str] = frozenset()  # columns of categories, which stay text
-    hint: str = HINT
 
 
 class TableColumns(NamedTuple):
@@ -27,13 +21,6 @@ class TableColumns(NamedTuple):
     names: tuple[str, ...]  # names of the feature columns, in order
     categories: dict[str, list[Any]]  # values of category columns, each a column of 0 and 1
     weight: str | None  # the column of sample weights
-    read_as: ReadAs | None = None
-    delimiter: str = ","  # of CSV
-
-    @property
-    def texts(self):
-        """The columns that are read as text, as written (set of str)."""
-        return {*self.categories, self.target, *(self.read_as.texts if self.read_as else ())}
 
     @property
     def read(self):
@@ -54,20 +41,11 @@ class TableColumns(NamedTuple):
         ]
 
 
-def columns_of(tables, target, columns, categories, weight):
-    """Return the columns of tables, in the order of the first table (TableColumns).
+def columns_of(parts, target, columns, categories, weight):
+    """Return the columns of tables in parts, in the order of the first table (TableColumns).
 
-    Parameters
-    ----------
-    tables : list of (str, list of str)
-        The path and the columns of each table.
-    target, columns, categories, weight
-        As in `Chunks.from_parquet`.
-
-    Raises
-    ------
-    ValueError
-        If a requested column is missing, if two columns have the same name, or if tables differ.
+    The arguments are those of `Chunks.from_parquet`. Raise a ValueError if a requested column is
+    missing, if two columns of X have the same name, or if tables differ.
     """
     if isinstance(columns, str):
         raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
@@ -75,26 +53,19 @@ def columns_of(tables, target, columns, categories, weight):
         raise ValueError(f"columns must be None or a list of names. Got {columns!r}.")
     if categories is not None and not isinstance(categories, Mapping):
         raise ValueError(f"categories must be a dict of lists, by column. Got {categories!r}.")
-    path, first = tables[0]
-    names = (
-        [name for name in first if name not in (target, weight)] if columns is None else list(columns)
-    )
+    path, first = parts[0].path, parts[0].names
+    names = [name for name in first if name not in (target, weight)] if columns is None else [*columns]
     original = dict(categories or {})
     for name, values in original.items():
         if not isinstance(values, Iterable):
             raise ValueError(f"the categories of {name!r} must be a list. Got {values!r}.")
     categories = {name: list(values) for name, values in original.items()}
+    files = {part.path: part.names for part in parts}
+    if columns is None:
+        check_same_columns(files)
     required = [target, *names, *categories, *([] if weight is None else [weight])]
-    for path, header in tables:
-        if columns is None:
-            check_same_columns(path, header, *tables[0])
-        available = f"Columns: {', '.join(map(repr, header))}."
-        missing = [name for name in required if name not in header]
-        if missing:
-            hint = hint_of_delimiter(header)
-            raise ValueError(f"{path}: there is no column {missing[0]!r}. {available}{hint}")
-        if len(set(header)) < len(header):
-            raise ValueError(f"{path}: every column must have a different name. {available}")
+    for path_of_file, header in files.items():
+        check_names(path_of_file, header, required)
     if target in names or not names or target == weight or weight in names:
         raise ValueError(
             f"{path}: X must have at least one column; the target {target!r} and the weights must be "
@@ -108,94 +79,61 @@ def columns_of(tables, target, columns, categories, weight):
                 f"{path}: the values of {name!r} must be distinct, in a list. Got {original[name]!r}."
             )
     chosen = TableColumns(target, tuple(names), categories, weight)
-    features = chosen.features
-    for position, name in enumerate(features):
-        if name in features[:position]:
-            raise ValueError(
-                f"{path}: every column of X must have a different name; columns of categories are "
-                f"called column=value. Got {name!r} twice. Set columns, or rename one of them."
-            )
+    [(name, count)] = Counter(chosen.features).most_common(1)
+    if count > 1:
+        raise ValueError(
+            f"{path}: every column of X must have a different name; columns of categories are "
+            f"called column=value. Got {name!r} twice. Set columns, or rename one of them."
+        )
     return chosen
 
 
-def check_same_columns(path, header, first_path, first):
-    """Raise a ValueError if a table has different columns than the first table, in any order.
-
-    Parameters
-    ----------
-    path, first_path : str
-    header, first : list of str
-        The columns of the table, and of the first table.
-    """
-    available = f"Columns: {', '.join(map(repr, header))}."
-    missing = [name for name in first if name not in header]
-    if missing:
-        raise ValueError(
-            f"{path}: there is no column {missing[0]!r}, which {first_path} has. {available}"
-        )
-    new = [name for name in header if name not in first]
-    if new:
-        raise ValueError(f"{path}: must have the columns of {first_path}. Got {new[0]!r}. {available}")
+def check_names(path, header, required, error=ValueError):
+    """Raise an error if a table lacks a required column."""
+    present = set(header)
+    if missing := [name for name in required if name not in present]:
+        available = f"Columns: {', '.join(map(repr, header))}.{hint_of_delimiter(header)}"
+        raise error(f"{path}: there is no column {missing[0]!r}. {available}")
 
 
-def samples_of(columns, values_of, labels_of):
-    """Return the samples of a part of a table: a data frame X, y, and weights if it has them.
+def check_same_columns(headers):
+    """Raise a ValueError if the columns of tables, a dict by path, are not those of the first."""
+    (first_path, first), *others = headers.items()
+    for path, header in others:
+        available = f"Columns: {', '.join(map(repr, header))}."
+        if missing := set(first).difference(header):
+            name = min(missing, key=first.index)
+            raise ValueError(f"{path}: there is no column {name!r}, which {first_path} has. {available}")
+        if new := set(header).difference(first):
+            name = min(new, key=header.index)
+            raise ValueError(f"{path}: must have the columns of {first_path}. Got {name!r}. {available}")
 
-    Parameters
-    ----------
-    columns : TableColumns
-    values_of : callable
-        ``values_of(name)`` returns a column (pandas.Series).
-    labels_of : callable
-        ``labels_of(column)`` returns the labels in the target column (ndarray).
 
-    Raises
-    ------
-    WrongValue
-        If a value is not allowed.
-    """
+def samples_of(table, columns, labels_of):
+    """Return a data frame X, y, and weights if there are any; `labels_of` makes y of a Distinct."""
     import pandas
 
-    y = labels_of(values_of(columns.target))
-    if columns.read_as is not None:
-        return _frame_of(columns, values_of), y
-    features = columns.features
+    labels = table.column(columns.target).distinct()
+    check_present(labels, table.missing)
+    y, features = labels_of(labels), columns.features
     X, at = np.empty((len(y), len(features)), order="F"), 0
     for name in columns.names:
-        values = values_of(name)
+        column = table.column(name)
         if name in columns.categories:
-            codes = _codes_of(values, columns.categories[name])
-            n = len(columns.categories[name])
+            codes, n = _codes_of(column, columns.categories[name]), len(columns.categories[name])
             X[:, at : at + n] = codes[:, None] == np.arange(n)
             at += n
-            continue
-        X[:, at] = numbers_of(values, HINT.format(name=name))
-        at += 1
+        else:
+            X[:, at] = column.numbers(HINT.format(name=name))
+            at += 1
     frame = pandas.DataFrame(X, columns=features, copy=False)
-    if columns.weight is None:
-        return frame, y
-    return frame, y, numbers_of(values_of(columns.weight))
-
-
-def _frame_of(columns, values_of):
-    """Return the columns for a command: a data frame of float64, with text for categories."""
-    import pandas
-
-    read_as = columns.read_as
-    return pandas.DataFrame(
-        {
-            name: texts_of(values_of(name))
-            if name in read_as.texts
-            else numbers_of(values_of(name), read_as.hint.format(name=name))
-            for name in columns.names
-        }
-    )
+    return (frame, y) if columns.weight is None else (frame, y, table.column(columns.weight).numbers())
 
 
 def _codes_of(column, allowed):
     """Return the index in `allowed` of each category (ndarray of int), or raise a WrongValue."""
     code_of = {text_of(value): code for code, value in enumerate(allowed)}
-    categories = Distinct(column)
+    categories = column.distinct()
     problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"
     categories.check(problem, lambda category: text_of(category) not in code_of)
     return categories.mapped(lambda category: code_of[text_of(category)], int)

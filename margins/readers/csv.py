@@ -1,7 +1,4 @@
-"""Reads CSV by pandas, and finds the place of malformed records by the csv module.
-
-The delimiter of columns is a comma or another character, such as a tab or a semicolon.
-"""
+"""CSV, read as text by pyarrow; after an error, the csv module finds its place."""
 
 import csv
 import functools
@@ -9,20 +6,15 @@ import io
 import itertools
 import re
 
-import numpy as np
-
+from margins.readers.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.readers.malformed import MalformedFile
-from margins.readers.values import MISSING
+from margins.readers.values import MISSING, Column
 
 # A field of a record. In a field that does not start with a quote, quotes are ordinary characters.
 FIELD = r'(?:"[^"]*(?:""[^"]*)*(?:"|\Z))?[^%s\r\n]*'
 USUAL_DELIMITERS = ",;\t|"
-
-
-@functools.cache
-def _field(delimiter):
-    """Return the pattern of a field of a record."""
-    return re.compile(FIELD % re.escape(delimiter))
+BLOCK_BYTES = 1 << 20  # read at once, unless a row is longer
+END = "\0"  # the fields of a last row, which shows that no quote before it is open
 
 
 def check_delimiter(delimiter, name):
@@ -41,78 +33,168 @@ def hint_of_delimiter(names):
     return f" If {found[0]!r} separates the columns, set the delimiter to it." if found else ""
 
 
-def read_csv(contents, path, texts, columns=None, delimiter=","):
-    """Read a table (pandas.DataFrame).
+class CsvTable:
+    """Rows of a CSV file, in its contents after `begin`; `columns` are read.
 
-    Parameters
-    ----------
-    contents : bytes
-    path : str
-        Name of the file, for errors.
-    texts : set of str
-        Columns to read as text, as written.
-    columns : list of str, optional
-        Columns to read; None: all, which is the only way to detect every row that is too long.
-    delimiter : str
-
-    Raises
-    ------
-    MalformedFile
-        If the file is not text, or if its names or rows are malformed.
-    ValueError
-        If pandas cannot read a table, for another reason.
+    `lines_before` returns the number of lines of the file before the contents.
     """
-    import pandas
 
-    check_encoding(contents, path)
-    names = check_header(contents, path, delimiter)
-    first = [len(fields) for _, _, fields in itertools.islice(records_of(contents, path, delimiter), 2)]
-    if len(set(first)) > 1:  # pandas would take the row names from a first row that is too long
-        check_lengths(contents, path, delimiter)
-    options = {"sep": delimiter, "encoding": "utf-8-sig", "keep_default_na": False}
-    try:
-        table = pandas.read_csv(
-            io.BytesIO(contents),
-            usecols=columns,
-            dtype=dict.fromkeys(texts, str),
-            na_values={name: MISSING for name in names if name not in texts},
-            low_memory=False,  # otherwise the type of a column depends on the rows of its texts
-            **options,
-        )
-        # Read these as text: pandas makes integers of whole numbers beyond 64 bits, and reads 1_0 as 10.
-        changed = [name for name in table if name not in texts and table[name].dtype == np.dtype("O")]
-        if changed:
-            table[changed] = pandas.read_csv(io.BytesIO(contents), usecols=changed, dtype=str, **options)
-    except ValueError as error:
-        check_lengths(contents, path, delimiter)
-        raise ValueError(f"is not a valid CSV file: {error}") from error
-    if any((table[name] == "").any() for name in texts if name in table):
-        # pandas turns the missing fields of a short row into empty texts
-        check_lengths(contents, path, delimiter)
-    return table
+    missing = MISSING
+
+    def __init__(self, path, names, delimiter, contents, begin=0, lines_before=int, columns=None):
+        self.path, self.names, self._delimiter = path, names, delimiter
+        self._rows, self._lines_before = memoryview(contents)[begin:], lines_before
+        self._first_line = contents.count(b"\n", 0, begin) + 1
+        # Rows of blanks are skipped, unless they may be the value of the only column.
+        self._blanks = " \t\r\n".replace(delimiter, "") if len(names) > 1 else "\r\n"
+        try:
+            check_encoding(contents, path)
+            self._table = self._read(names if columns is None else columns)
+        except MalformedFile as error:
+            raise error.moved(lines_before()) from None
+
+    def __len__(self):
+        return len(self._table)
+
+    def column(self, name):
+        """Return a Column of text."""
+        return Column(name, self._table.column(name))
+
+    def located(self, error):
+        """Return the MalformedFile for a WrongValue, with its place."""
+        record = next(itertools.islice(self._records(), error.row, None))
+        field = self.names.index(error.column)
+        return self._malformed(record, field, str(error)).moved(self._lines_before())
+
+    def _read(self, columns, block_bytes=BLOCK_BYTES):
+        """Return a pyarrow table of text."""
+        import pyarrow
+        from pyarrow import csv as reader
+
+        end = self._delimiter.join([END] * len(self.names)).encode()
+        # A byte order mark after the first byte is text.
+        rows = b"".join((b"\n", self._rows, b"\n", end))
+        try:
+            table = reader.read_csv(
+                pyarrow.BufferReader(rows),
+                reader.ReadOptions(use_threads=False, block_size=block_bytes, column_names=self.names),
+                reader.ParseOptions(
+                    delimiter=self._delimiter,
+                    newlines_in_values=True,
+                    invalid_row_handler=lambda row: "error" if row.text.strip(self._blanks) else "skip",
+                ),
+                reader.ConvertOptions(
+                    include_columns=columns,
+                    column_types=dict.fromkeys(columns, pyarrow.string()),
+                    check_utf8=False,
+                ),
+            )
+        except pyarrow.ArrowInvalid as error:
+            self._check_records()
+            if block_bytes < len(rows):  # a row may be longer than a block
+                return self._read(columns, min(len(rows), 2**31 - 1))
+            raise ValueError(f"{self.path}: is not a valid CSV file: {error}") from error
+        if table.column(0)[-1].as_py() != END:
+            self._check_records()
+            [*_, record] = self._records()
+            problem = "a field that starts with a quote must end with one."
+            raise self._malformed(record, len(self.names) - 1, problem)
+        return table.slice(0, len(table) - 1)
+
+    def _records(self):
+        file = io.BytesIO(self._rows)
+        for record in records_of(file, self.path, self._delimiter, self._first_line):
+            if record[1].strip(self._blanks):
+                yield record
+
+    def _check_records(self):
+        """Raise a MalformedFile at the first row with another number of fields than the header."""
+        n = len(self.names)
+        for record in self._records():
+            if (found := len(record[2])) != n:
+                problem = f"a row must have {n} fields, like the header. Got {found}."
+                problem += hint_of_delimiter(self.names)
+                raise self._malformed(record, min(n, found), problem)
+
+    def _malformed(self, record, field, problem):
+        line, text, _ = record
+        return MalformedFile(self.path, *place_of(line, text, field, self._delimiter), problem)
 
 
-def check_encoding(contents, path):
-    """Raise a MalformedFile at the first place where a file is not text."""
+class LinesOfCsv:
+    """Reader of the lines in a byte range of a CSV file, as a CsvTable."""
+
+    def __init__(self, path, names, delimiter, begin, end):
+        self.path, self.names, self._delimiter, self._range = path, names, delimiter, (begin, end)
+
+    def __call__(self, columns=None):
+        lines = bytes_of(self.path, *self._range)
+        lines_before = functools.partial(n_lines_before, self.path, self._range[0])
+        return CsvTable(self.path, self.names, self._delimiter, lines, 0, lines_before, columns)
+
+
+def lines_of_csv(paths, delimiter=",", n_bytes=TEXT_BYTES):
+    """Divide CSV files with a header into parts of about `n_bytes` (list of LinesOfCsv)."""
+    check_delimiter(delimiter, "delimiter of Chunks.from_csv")
+    parts = []
+    for path in paths:
+        with open(path, "rb") as file:
+            names, begin = header_of(file, path, delimiter)
+        parts += [
+            LinesOfCsv(path, names, delimiter, *ends)
+            for ends in ranges_of_lines(path, n_bytes, begin, delimiter)
+        ]
+    check_not_empty(parts, paths, "Chunks.from_csv")
+    return parts
+
+
+def csv_table(path, contents, delimiter):
+    """Return the CsvTable of the contents of a file."""
+    names, begin = header_of(io.BytesIO(contents), path, delimiter)
+    return CsvTable(path, names, delimiter, contents, begin)
+
+
+def header_of(file, path, delimiter):
+    """Return the names of the columns of a CSV file open as bytes, and the position of its rows."""
+    mark = b"\xef\xbb\xbf"
+    size = len(mark) if file.read(len(mark)) == mark else 0
+    file.seek(size)
+    for line, text, names in records_of(file, path, delimiter):
+        contents = text.encode(errors="surrogateescape")
+        check_encoding(contents, path, line)
+        size += len(contents)
+        if names and text.strip():
+            break
+    else:
+        raise MalformedFile(path, 1, 1, "must start with a header, the names of the columns. Got none.")
+    names = [name or f"Unnamed: {position}" for position, name in enumerate(names)]
+    if len(set(names)) < len(names):
+        position = next(k for k, name in enumerate(names) if name in names[:k])
+        place, first = place_of(line, text, position, delimiter), names.index(names[position])
+        problem = f"Got {names[position]!r} for columns {first + 1} and {position + 1}."
+        raise MalformedFile(path, *place, f"every column must have a different name. {problem}")
+    return names, size
+
+
+def check_encoding(contents, path, line=1):
+    """Raise a MalformedFile at the first place where bytes from the start of a line are not text."""
     position = contents.find(b"\0")
     if position < 0 and contents.isascii():  # takes a tenth of the decoder's time
         return
     try:
-        contents[: None if position < 0 else position].decode("utf-8-sig")
+        contents[: None if position < 0 else position].decode()
     except UnicodeDecodeError as error:
         position = error.start
     if position >= 0:
         before = contents[:position]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8-sig", "replace")) + 1
-        raise MalformedFile(
-            path, line, column, f"must be text in UTF-8. Got the byte {contents[position]:#04x}."
-        )
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        problem = f"must be text in UTF-8. Got the byte {contents[position]:#04x}."
+        raise MalformedFile(path, line + before.count(b"\n"), column, problem)
 
 
-def records_of(contents, path, delimiter):
-    """Yield (first line number, raw text, fields) of every record that is not blank."""
-    lines = io.TextIOWrapper(io.BytesIO(contents), encoding="utf-8-sig", newline="")
+def records_of(file, path, delimiter, number=1):
+    """Yield (number of the first line, text, fields) of every record of CSV in a file open as bytes."""
+    lines = io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
     record_lines = []
 
     def recorded_lines():
@@ -120,69 +202,25 @@ def records_of(contents, path, delimiter):
             record_lines.append(line)
             yield line
 
-    number, blanks = 1, " \t\r\n".replace(delimiter, "")
     try:
         for fields in csv.reader(recorded_lines(), delimiter=delimiter):
-            text = "".join(record_lines)
-            if text.strip(blanks):  # pandas, too, skips records of blanks
-                yield number, text, fields
+            yield number, "".join(record_lines), fields
             number += len(record_lines)
             record_lines.clear()
-    except csv.Error as error:  # such as a quote that is not closed
+    except csv.Error as error:  # such as a long field, because its quote is not closed
         raise MalformedFile(path, number, 1, f"is not a valid row of CSV: {error}.") from error
-
-
-def names_of(header):
-    """Return the column names that pandas makes from a header (list of str)."""
-    return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
+    finally:
+        lines.detach()  # otherwise it closes the file
 
 
 def place_of(line, text, field, delimiter):
     """Return the line and column of a field of a record, or of its end if it has no such field."""
-    start = 0
+    pattern, start = re.compile(FIELD % re.escape(delimiter)), 0
     for _ in range(field):
-        end = _field(delimiter).match(text, start).end()
+        end = pattern.match(text, start).end()
         if not text.startswith(delimiter, end):
             start = len(text.rstrip("\r\n"))
             break
         start = end + 1
     before = text[:start]
     return line + before.count("\n"), len(before) - before.rfind("\n")
-
-
-def check_header(contents, path, delimiter):
-    """Return the column names (list of str); raise a MalformedFile if two columns have the same name."""
-    line, text, header = next(records_of(contents, path, delimiter), (1, "", []))
-    names = names_of(header)
-    for position, name in enumerate(names):
-        if name in names[:position]:
-            raise MalformedFile(
-                path,
-                *place_of(line, text, position, delimiter),
-                f"every column must have a different name. Got {name!r} for columns "
-                f"{names.index(name) + 1} and {position + 1}.",
-            )
-    return names
-
-
-def check_lengths(contents, path, delimiter):
-    """Raise a MalformedFile at the first record with another number of fields than the header."""
-    header = None
-    for line, text, fields in records_of(contents, path, delimiter):
-        if header is None:
-            header = fields
-        elif len(fields) != len(header):
-            place = place_of(line, text, min(len(header), len(fields)), delimiter)
-            problem = f"a row must have {len(header)} fields, like the header. Got {len(fields)}."
-            raise MalformedFile(path, *place, problem + hint_of_delimiter(header))
-
-
-def malformed_field(contents, path, error, delimiter):
-    """Return the MalformedFile for the first field that a WrongValue rejects."""
-    header, *records = records_of(contents, path, delimiter)
-    index = names_of(header[2]).index(error.column)
-    wrong = (record for record in records if error.is_wrong(record[2][index]))
-    line, text, fields = next(wrong, records[error.row])
-    got = repr(fields[index]) if fields[index] else "an empty field"
-    problem = f"{error.allowed}. Got {got}.{error.hint}"
-    return MalformedFile(path, *place_of(line, text, index, delimiter), problem)

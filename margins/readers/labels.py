@@ -1,39 +1,29 @@
-"""Labels of a table: whole numbers, booleans, or text."""
+"""Labels of a table: whole numbers, booleans, or text. All arguments `labels` are a Distinct."""
 
 import math
 
 import numpy as np
 
-from margins.readers.values import BLANKS, BOOLEANS, WHOLE, number_of, text_of
+from margins.readers.values import BLANKS, BOOLEANS, WHOLE, WrongValue, number_of, text_of
 
 INT64 = np.iinfo(np.int64)
 NO_FRACTION = "must be a whole number or text, which names a class; it may not have a fraction"
-EXACT = "must be a whole number below 2**53 in size, or text, which names a class"
 # Characters that would end a line of predictions, or that do not occur in text.
 CONTROLS = frozenset(map(chr, [*range(32), *range(127, 160), 0x2028, 0x2029]))
 
 
-def check_present(labels, missing=frozenset(("",))):
-    """Raise a WrongValue if a label is missing.
-
-    Parameters
-    ----------
-    labels : Distinct
-    missing : set of str
-        Texts that stand for a missing label in CSV.
-    """
-    if labels.kind not in "biuf" or labels.column.isna().any():
-        _check(labels, "must not be missing", lambda label: text_of(label) in missing)
+def check_present(labels, missing):
+    """Raise a WrongValue if a label is missing; `missing` has the texts that stand for one."""
+    _check(labels, "must not be missing", lambda label: text_of(label) in missing)
 
 
 def kind_of(labels):
-    """Return the kind of labels, a Distinct without missing values: "whole", "boolean" or "text".
+    """Return the kind of labels: "whole" (also text of whole numbers), "boolean" or "text".
 
-    Texts that are all whole numbers are "whole"; texts that are all true or false are "boolean". Raise a
-    WrongValue if all labels are numbers, but some have a fraction.
+    Raise a WrongValue if all labels are numbers, but some have a fraction.
     """
-    if labels.kind in "biuf":
-        return "boolean" if labels.kind == "b" else "whole"
+    if labels.kind == "boolean":
+        return "boolean"
     texts = set(map(text_of, labels.values))
     if all(map(_is_int64, texts)):
         return "whole"
@@ -42,25 +32,17 @@ def kind_of(labels):
     numbers = list(map(number_of, texts))
     if all(map(math.isfinite, numbers)) and not all(map(float.is_integer, numbers)):
         _check(labels, NO_FRACTION, lambda label: not number_of(label).is_integer())
-    return "text"
+    return "whole" if labels.kind == "numbers" else "text"
 
 
 def labels_to_train(labels):
     """Return labels as a model will predict them (ndarray of integers, bool or str, shape (m,)).
 
-    Parameters
-    ----------
-    labels : Distinct
-        Labels without missing values. Texts that are all whole numbers become int64. Other texts stay as
-        written, except that equal labels in different spellings, such as 1 and 1.0, become one label.
-
-    Raises
-    ------
-    WrongValue
-        If labels are numbers with a fraction, or text that does not fit on one line.
+    Text that is all whole numbers becomes int64. Other text stays as written, except that equal labels
+    in different spellings, such as 1 and 1.0, become one label.
     """
     kind = kind_of(labels)
-    if labels.kind in "biuf":
+    if labels.kind != "text":
         return labels_of(labels, kind)
     allowed = "must be text of one line, without control characters"
     _check(labels, allowed, lambda label: CONTROLS.intersection(text_of(label)))
@@ -72,50 +54,41 @@ def labels_to_train(labels):
     return named_labels.astype(np.int64 if all(map(_is_int64, names.values())) else str)
 
 
-def labels_of(labels, kind, reason=""):
-    """Return labels of a kind (ndarray of integers, bool or str, shape (m,)).
+def labels_to_train_on(parts):
+    """Return `labels_to_train` of the parts of tables, as one array.
 
-    Parameters
-    ----------
-    labels : Distinct
-        Labels without missing values.
-    kind : str
-        A result of `kind_of`.
-    reason : str, optional
-        Reason for the kind in errors, such as ", as in the model".
-
-    Raises
-    ------
-    WrongValue
-        If a label is of another kind.
+    Each part is (function that reads its table, Distinct, number of rows). An error has its place.
     """
+    _, distinct, counts = zip(*parts, strict=True)
+    begins = np.cumsum([0, *counts])
+    n_before = np.cumsum([0, *(len(labels.values) for labels in distinct)])
+    pairs = [*zip(distinct, begins, n_before, strict=False)]
+    joined = distinct[0]._replace(
+        values=[value for labels in distinct for value in labels.values],
+        first=np.concatenate([labels.first + begin for labels, begin, _ in pairs]),
+        codes=np.concatenate([labels.codes + n for labels, _, n in pairs]),
+    )
+    try:
+        return labels_to_train(joined)
+    except WrongValue as error:
+        index = int(np.searchsorted(begins, error.row, side="right")) - 1
+        error.row -= int(begins[index])
+        raise parts[index][0]().located(error) from None
+
+
+def labels_of(labels, kind, reason=""):
+    """Return labels of a result of `kind_of`, for a reason in errors (ndarray, shape (m,))."""
     if kind == "boolean":
         return _boolean(labels, reason)
     if kind == "text":
         return labels.mapped(_as_written, str)
-    if labels.kind in "iu":
-        return labels.column.to_numpy()
-    if labels.kind == "f":
-        _check(labels, EXACT, lambda label: not _is_exact(number_of(label)))
-        return labels.column.to_numpy().astype(np.int64)
-    allowed = f"must be a whole number of 64 bits{reason}"
-    return _converted(labels, allowed, _is_int64, int, np.int64)
+    return _converted(labels, f"must be a whole number of 64 bits{reason}", _is_int64, int, np.int64)
 
 
 def labels_like(labels, classes):
     """Return labels to compare with the classes of a model (ndarray, shape (m,), of the same kind).
 
-    Parameters
-    ----------
-    labels : Distinct
-        Labels without missing values.
-    classes : ndarray
-        Classes of the model. A label equal to a class, in any spelling, becomes this class.
-
-    Raises
-    ------
-    WrongValue
-        If the classes are numbers or booleans, and a label is not.
+    A label equal to a class, in any spelling, becomes this class.
     """
     reason = ", as in the model"
     if classes.dtype.kind == "b":
@@ -123,26 +96,13 @@ def labels_like(labels, classes):
     if classes.dtype.kind not in "iuf":
         class_of = {text_of(label): label for label in classes.tolist()}
         return labels.mapped(lambda label: class_of.get(text_of(label), text_of(label)), str)
-    if labels.kind in "biuf":
-        return labels.column.to_numpy()
+    if labels.kind == "boolean":
+        return labels.mapped(bool, bool)
     return _converted(labels, f"must be a number{reason}", _is_number, _number, None)
 
 
 def labels_among(labels, classes):
-    """Return labels as classes, for labels that are classes in any spelling (ndarray, shape (m,)).
-
-    Parameters
-    ----------
-    labels : Distinct
-        Labels without missing values.
-    classes : ndarray
-        Classes that `labels_to_train` makes from all labels.
-
-    Raises
-    ------
-    WrongValue
-        If a label is not a class.
-    """
+    """Return labels as the equal classes that `labels_to_train` made (ndarray, shape (m,))."""
     class_of = {text_of(label): label for label in classes.tolist()}
     allowed = "must be a label that was read before"
     return _converted(labels, allowed, class_of.__contains__, class_of.__getitem__, classes.dtype)
@@ -169,10 +129,6 @@ def _as_written(label):
 
 def _is_int64(text):
     return WHOLE.fullmatch(text) is not None and len(text) < 21 and INT64.min <= int(text) <= INT64.max
-
-
-def _is_exact(number):
-    return number.is_integer() and abs(number) < 2**53
 
 
 def _is_number(text):

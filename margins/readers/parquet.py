@@ -1,54 +1,94 @@
-"""Reads Parquet; an error says which part of a damaged file cannot be read."""
+"""Parquet by pyarrow, one column of a row group at a time; an error says which part is damaged."""
+
+from margins.readers.files import check_not_empty
+from margins.readers.values import Column, kind_of_type
 
 
-def checked(table):
-    """Return a pyarrow table after checking that text is UTF-8 and arrays have their stated lengths."""
-    table.validate(full=True)
-    return table
+class ParquetTable:
+    """Rows of a Parquet file, a path or a binary file: all of them, or a row group."""
+
+    missing = frozenset(("",))
+
+    def __init__(self, path, source, group=None):
+        self.path, self._group = path, group
+        self._file, self.names = opened(path, source)
+        self._groups = range(self._file.num_row_groups) if group is None else [group]
+
+    def __len__(self):
+        return sum(self._file.metadata.row_group(group).num_rows for group in self._groups)
+
+    def column(self, name):
+        """Return a Column, or raise a ValueError if it is damaged."""
+        from pyarrow import chunked_array
+
+        arrays = [column_of(self._file, self.path, group, name) for group in self._groups]
+        type_ = arrays[0].type if arrays else self._file.schema_arrow.field(name).type
+        return Column(name, chunked_array([chunk for array in arrays for chunk in array.chunks], type_))
+
+    def located(self, error):
+        """Return the ValueError for a WrongValue, with its place."""
+        place = ":" if self._group is None else f", row group {self._group},"
+        return ValueError(f"{self.path}{place} row {error.row}: {error}")
 
 
-def column_of(file, group, name):
-    """Return a column of a row group of a ParquetFile, checked (pandas.Series).
+class RowGroup:
+    """Reader of a row group of a Parquet file, as a ParquetTable."""
 
-    Raises
-    ------
-    ValueError
-        If the column is damaged.
-    """
-    n_rows = file.metadata.row_group(group).num_rows
-    try:
-        # One thread is enough: other threads read other row groups.
-        table = checked(file.read_row_group(group, columns=[name], use_threads=False))
-        if table.num_rows != n_rows:
-            raise ValueError(f"{table.num_rows} values for {n_rows} rows")
-        return table.column(0).to_pandas().rename(name)
-    except Exception as error:  # pyarrow raises errors of many types
-        problem = f"row group {group}, column {name!r} is damaged: {first_line(error)}"
-        raise ValueError(problem) from error
+    def __init__(self, path, index, names, kinds):
+        self.path, self._index, self.names, self.kinds = path, index, names, kinds
+
+    def __call__(self, columns=None):
+        return ParquetTable(self.path, self.path, self._index)
 
 
-def damage_of(source):
-    """Return the part of a Parquet file, a path or a binary file, that cannot be read (str)."""
+def row_groups(paths):
+    """Return the row groups of Parquet files (list of RowGroup)."""
+    parts = []
+    for path in paths:
+        file, names = opened(path, path)
+        kinds = {name: kind_of_type(file.schema_arrow.field(name).type) for name in names}
+        parts += [RowGroup(path, index, names, kinds) for index in range(file.num_row_groups)]
+    check_not_empty(parts, paths, "Chunks.from_parquet")
+    return parts
+
+
+def opened(path, source):
+    """Return the ParquetFile of a path or a binary file, and its columns without pandas' index."""
     from pyarrow import parquet
 
     try:
         file = parquet.ParquetFile(source)
-        schema, n_groups = file.schema_arrow, file.num_row_groups
-        names = schema.names
+        names, schema = file.schema_arrow.names, file.schema_arrow
     except Exception as error:  # pyarrow raises errors of many types
-        return f"is not a Parquet file, or its footer is damaged: {first_line(error)}"
-    with file:
-        try:
-            _ = schema.pandas_metadata
-        except ValueError:
-            return "its pandas metadata is damaged"
-        for group in range(n_groups):
-            for name in names:
-                try:
-                    column_of(file, group, name)
-                except ValueError as error:
-                    return str(error)
-    return "its pandas metadata is damaged"
+        problem = f"is not a Parquet file, or its footer is damaged: {first_line(error)}"
+        raise ValueError(f"{path}: {problem}.") from error
+    try:
+        metadata = schema.pandas_metadata
+        index = [] if metadata is None else metadata["index_columns"]
+        index = {each for each in index if isinstance(each, str)}
+        if not index <= set(names):
+            raise KeyError
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: its pandas metadata is damaged.") from error
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{path}: every column must have a different name. Got {twice!r} twice.")
+    return file, [name for name in names if name not in index]
+
+
+def column_of(file, path, group, name):
+    """Return a column of a row group of a ParquetFile (ChunkedArray), or raise a ValueError."""
+    n_rows = file.metadata.row_group(group).num_rows
+    try:
+        # One thread is enough: other threads read other row groups.
+        table = file.read_row_group(group, columns=[name], use_threads=False)
+        table.validate(full=True)  # text is UTF-8, and arrays have their lengths
+        if table.num_rows != n_rows:
+            raise ValueError(f"{table.num_rows} values for {n_rows} rows")
+        return table.column(0)
+    except Exception as error:  # pyarrow raises errors of many types
+        problem = f"row group {group}, column {name!r} is damaged: {first_line(error)}"
+        raise ValueError(f"{path}: {problem}.") from error
 
 
 def first_line(error):

@@ -1,17 +1,19 @@
 """Values of tables: equal values are read as equal, in any spelling of CSV and Parquet."""
 
+import contextlib
+import functools
 import numbers
 import re
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from margins.linalg.threads import computed_once
 
 # Fields of CSV that stand for a missing value, except in categories.
 MISSING = frozenset(
     ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "n/a", "#N/A", "<NA>", "-nan", "-NaN")
 )
+NO_VALUES = frozenset(("None", "nan", "NaN", "NaT", "<NA>"))  # missing values of Python, as text
 BLANKS = " \t"  # stripped from both ends of a value
 BOOLEANS = {"true": True, "false": False}
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -23,26 +25,13 @@ NAMING_NUMBER = re.compile(
 
 
 class WrongValue(Exception):
-    """Error of a table value that is not allowed.
+    """Error of a value in a row of a column, counted from 0, that is not `allowed`."""
 
-    Parameters
-    ----------
-    column : str
-    row : int
-        Row of the value, counted from 0.
-    value : object
-    allowed : str
-        What the column must hold.
-    is_wrong : callable
-        ``is_wrong(field)`` is also True for the CSV text of the value.
-    hint : str, optional
-    """
-
-    def __init__(self, column, row, value, allowed, is_wrong, hint=""):
+    def __init__(self, column, row, value, allowed, hint=""):
         value = value.item() if isinstance(value, np.generic) else value
-        super().__init__(f"{allowed}. Got {value!r}.{hint}")
-        self.column, self.row, self.allowed, self.is_wrong = column, row, allowed, is_wrong
-        self.hint = hint
+        got = "an empty field" if isinstance(value, str) and not value else repr(value)
+        super().__init__(f"{allowed}. Got {got}.{hint}")
+        self.column, self.row = column, row
 
 
 def number_of(value):
@@ -68,36 +57,6 @@ def number_of(value):
         return np.nan
 
 
-def is_no_number(value):
-    """Return whether a value is not a finite number."""
-    return not np.isfinite(number_of(value))
-
-
-def numbers_of(column, hint=""):
-    """Return a column as finite float64 (ndarray, shape (m,)), or raise a WrongValue.
-
-    Parameters
-    ----------
-    column : pandas.Series
-    hint : str, optional
-        Advice in the error if the value is text.
-    """
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    if is_numeric_dtype(column) or is_bool_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:  # numbers of mixed types, Decimals, or values that are not numbers
-        values = np.array([number_of(value) for value in column.tolist()], dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        row = int(wrong[0])
-        allowed = f"{column.name!r} must be a finite number"
-        value = column.iloc[row]
-        is_text = isinstance(value, str)
-        raise WrongValue(column.name, row, value, allowed, is_no_number, hint if is_text else "")
-    return values
-
-
 def text_of(value):
     """Return the text that names a category or a class, the same for all equal values.
 
@@ -110,17 +69,15 @@ def text_of(value):
     >>> [text_of(value) for value in (1, "1.0", 1e0, True, "TRUE", " a b", "01", None)]
     ['1', '1', '1', 'True', 'True', 'a b', '01', '']
     """
-    import pandas
-
-    if not isinstance(value, str):
-        if pandas.isna(value):
-            return ""
-        value = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    elif not isinstance(value, str):
+        value = "" if str(value) in NO_VALUES else str(value)
     text = value.strip(BLANKS).removesuffix(" 00:00:00")  # which pandas adds to some dates
     if text.lower() in BOOLEANS:
         return str(BOOLEANS[text.lower()])
     is_number = NAMING_NUMBER.fullmatch(text) and not WHOLE.fullmatch(text)  # whole numbers may be long
-    if not is_number or is_no_number(text):
+    if not is_number or not np.isfinite(number_of(text)):
         return text
     number, exact = float(text), Decimal(text)
     if not number.is_integer():
@@ -128,59 +85,90 @@ def text_of(value):
     return str(int(exact if exact == exact.to_integral_value() else number))
 
 
-class Distinct:
-    """Distinct values of a column, which usually has many more rows.
+def kind_of_type(arrow_type):
+    """Return the kind of the values of a pyarrow type: "numbers", "boolean" or "text"."""
+    from pyarrow import types
 
-    Parameters
-    ----------
-    column : pandas.Series
-    """
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    if types.is_boolean(arrow_type):
+        return "boolean"
+    tests = (types.is_integer, types.is_floating, types.is_decimal)
+    return "numbers" if any(test(arrow_type) for test in tests) else "text"
 
-    def __init__(self, column):
-        self.column, self.name, self.kind = column, column.name, column.dtype.kind
 
-    @computed_once
-    def _coded(self):
-        import pandas
+class Column:
+    """A column of a table, a ChunkedArray of pyarrow."""
 
+    def __init__(self, name, array):
+        from pyarrow import types
+
+        is_coded = types.is_dictionary(array.type)
+        self.name, self.array = name, array.cast(array.type.value_type) if is_coded else array
+        self.kind = kind_of_type(array.type)
+
+    def numbers(self, hint=""):
+        """Return finite float64 (shape (m,)), or raise a WrongValue, with a hint if it is text."""
+        values = self._cast()
+        if values is None:  # booleans in text, or values that are not numbers
+            values = self.distinct().mapped(number_of, np.float64)
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            value = self.array[row].as_py()
+            hint = hint if isinstance(value, str) else ""
+            raise WrongValue(self.name, row, value, f"{self.name!r} must be a finite number", hint)
+        return values
+
+    def _cast(self):
+        """Return float64 with nan for missing values, or None if not all values can be cast."""
+        import pyarrow
+        from pyarrow import compute, types
+
+        is_text = types.is_string(self.array.type)
+        changes = (lambda array: array, functools.partial(compute.ascii_trim, characters=BLANKS))
+        for change in changes if is_text else changes[: self.kind != "text"]:
+            with contextlib.suppress(pyarrow.ArrowInvalid):
+                return change(self.array).cast(pyarrow.float64(), safe=False).to_numpy()
+        return None
+
+    def distinct(self):
+        """Return the Distinct values, or raise a WrongValue for lists and other nested values."""
         try:
-            codes, values = pandas.factorize(self.column, use_na_sentinel=False)
-        except TypeError:
-            rows = self.column.tolist()
-            row = next(row for row, value in enumerate(rows) if _is_nested(value))
+            chunks = self.array.dictionary_encode("encode").chunks
+        except NotImplementedError:
             allowed = f"{self.name!r} must be a single value in each row"
-            raise WrongValue(self.name, row, rows[row], allowed, lambda text: False) from None
+            raise WrongValue(self.name, 0, self.array[0].as_py(), allowed) from None
+        if not chunks:
+            return Distinct(self.name, self.kind, [], np.empty(0, np.intp), np.empty(0, np.int32))
+        values = chunks[-1].dictionary
         # Values of an array stay float32, with as many digits as in CSV.
-        return codes, list(np.asarray(values) if self.kind == "f" else values)
+        is_float = values.type in ("float", "halffloat")
+        values = list(values.to_numpy(zero_copy_only=False)) if is_float else values.to_pylist()
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+        first = np.empty(len(values), np.intp)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        return Distinct(self.name, self.kind, values, first, codes)
 
-    @property
-    def values(self):
-        """The distinct values (list); a WrongValue is raised for lists and other nested values."""
-        return self._coded[1]
+
+class Distinct(NamedTuple):
+    """Distinct values of a column, which usually has many more rows."""
+
+    name: str
+    kind: str  # by `kind_of_type`
+    values: list[Any]
+    first: np.ndarray  # the first row of each value
+    codes: np.ndarray  # the value of each row
 
     def mapped(self, function, dtype=object):
         """Return the results of a function of the values, for every row (ndarray, shape (m,))."""
-        return np.array([function(value) for value in self.values], dtype=dtype)[self._coded[0]]
+        return np.array([function(value) for value in self.values], dtype=dtype)[self.codes]
+
+    def reduced(self):
+        """Return the Distinct of one row for each value."""
+        return self._replace(codes=np.arange(len(self.values)))
 
     def check(self, allowed, is_wrong):
         """Raise a WrongValue for the first row for whose value `is_wrong` returns True."""
-        wrong = [code for code, value in enumerate(self.values) if is_wrong(value)]
-        if wrong:  # codes ascend from the first row
-            row = int(np.argmax(self._coded[0] == wrong[0]))
-            raise WrongValue(self.name, row, self.column.iloc[row], allowed, is_wrong)
-
-
-def texts_of(column):
-    """Return the texts of categories, by `text_of` (ndarray of str objects, shape (m,)).
-
-    Raise a WrongValue for nested values.
-    """
-    return Distinct(column).mapped(text_of)
-
-
-def _is_nested(value):
-    try:
-        hash(value)
-    except TypeError:
-        return True
-    return False
+        for row, value in zip(self.first.tolist(), self.values, strict=True):
+            if is_wrong(value):  # rows ascend
+                raise WrongValue(self.name, row, value, allowed)

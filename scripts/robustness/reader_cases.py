@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas
+from pyarrow import parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
@@ -295,8 +296,13 @@ def _theirs(kind, path):
     if kind == "svmlight":
         X, y = load_svmlight_file(path, zero_based=False)
         return Read(X, y)
-    frame = pandas.read_csv(path) if kind == "csv" else pandas.read_parquet(path)
-    frame.columns = [str(name) for name in frame.columns]
+    if kind == "csv":
+        frame = pandas.read_csv(path)
+    else:  # the metadata of pandas, which may be damaged, repeat the names and types of the file
+        schema = parquet.read_schema(path)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        names = [name for name in schema.names if name not in index]
+        frame = parquet.read_table(path, columns=names).to_pandas(ignore_metadata=True)
     return Read(frame.drop(columns="y"), frame["y"])
 
 

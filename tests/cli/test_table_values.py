@@ -127,29 +127,13 @@ def test_labels_are_compared_as_those_of_the_model(run, tmp_path, trained, writt
             assert json.loads(result.out)["accuracy"] == 1 and not result.err
 
 
-# Finite numbers.
+# Places.
 
 
 def read(tmp_path, text, categorical=()):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_samples(Source(str(path), target="y", categorical=categorical))
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (["18446744073709551616", "1"], [2.0**64, 1]),
-        (["9223372036854775808", "-1"], [2.0**63, -1]),
-        (["1" + "0" * 308, "1.5"], [1e308, 1.5]),
-        (["true", "False"], [1, 0]),
-        (["true", "0.5"], [1, 0.5]),
-        (["+1", " 2 "], [1, 2]),
-    ],
-)
-def test_finite_numbers_are_read_as_float64(tmp_path, written, expected):
-    X = read(tmp_path, "x,y\n" + "".join(f"{value},{k}\n" for k, value in enumerate(written))).X
-    assert X["x"].tolist() == expected and X["x"].dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -171,25 +155,13 @@ def test_a_value_that_is_no_number_has_its_place(tmp_path, text, line, column, g
     assert f"Got {got}." in str(caught.value)
 
 
-def test_numbers_of_parquet_are_read_or_have_their_row(tmp_path):
-    path, y = tmp_path / "t.parquet", [0, 1]
+def test_numbers_of_parquet_have_their_row(tmp_path):
+    path = tmp_path / "t.parquet"
     source = Source(str(path), target="y")
-    for values in ([Decimal("0.5"), Decimal(2)], ["0.5", "2"], pandas.Categorical([0.5, 2])):
-        pandas.DataFrame({"x": values, "y": y}).to_parquet(path)
-        assert read_samples(source).X["x"].tolist() == [0.5, 2]
-    for values, got in (
-        ([Decimal(1), None], "None"),
-        ([True, None], "None"),
-        ([1.0, np.inf], "inf"),
-        ([1, None], "nan"),
-        (["1", "b"], "'b'"),
-        ([[1], [2, 3]], "array"),
-    ):
-        pandas.DataFrame({"x": values, "y": y}).to_parquet(path)
-        with pytest.raises(CommandError, match=f"row .: 'x' must be a finite number. Got {got}"):
+    for values, got in (([1, None], "finite number. Got None"), ([[1], [2]], "a single value in each")):
+        pandas.DataFrame({"x": values, "y": [0, 1]}).to_parquet(path)
+        with pytest.raises(CommandError, match=f"t.parquet: row .: 'x' must be .*{got}"):
             read_samples(source)
-    with pytest.raises(CommandError, match="row 0: 'x' must be a single value in each row"):
-        read_samples(source._replace(categorical=("x",)))
 
 
 def test_names_of_parquet_need_not_be_text(tmp_path):
@@ -202,7 +174,7 @@ def test_names_of_parquet_need_not_be_text(tmp_path):
     assert read_samples(Source(str(path), target="('a', 'c')")).X.columns.tolist() == ["('a', 'b')"]
 
 
-@pytest.mark.parametrize("labels", [[True, None, False], ["a", None, "b"], [1, None, 0]])
+@pytest.mark.parametrize("labels", [[True, None, False], ["a", None, "b"]])
 def test_a_missing_label_of_parquet_has_its_row(tmp_path, labels):
     path = tmp_path / "t.parquet"
     pandas.DataFrame({"x": [1.0, 2.0, 3.0], "y": labels}).to_parquet(path)
@@ -245,11 +217,9 @@ def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
     table = parquet.read_table(path)
     metadata = table.schema.metadata[b"pandas"]
     for old, new in (
-        (b'"pandas_type"', b'"pandas_typo"'),
-        (b'"name": "x"', b'"name": "t"'),
-        (b'"numpy_type": "int64"', b'"numpy_type": "f0/at64"'),
         (b'"index_columns"', b'"index_co\xffumns"'),
-        (b'"columns": [', b'"columns": 3, "x": ['),
+        (b'"index_columns"', b'"index_colums"'),
+        (b'"index_columns": [', b'"index_columns": ["__index_level_0__", '),
     ):
         damaged = metadata.replace(old, new)
         parquet.write_table(table.replace_schema_metadata({b"pandas": damaged}), path)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
+from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.data.chunks import Chunks, is_dask, is_in_parts
@@ -99,3 +100,35 @@ def test_algorithms_in_memory_name_what_takes_chunks(name):
     chunks = Chunks([make_classification(20, random_state=0)])
     with pytest.raises(ValueError, match=r"must be in memory here. Got Chunks.*MarginClassifier"):
         margins.get(name)().fit(chunks, np.zeros(20))
+
+
+def test_the_transform_of_chunks_is_checked_at_once():
+    with pytest.raises(TypeError, match=r"transform of Chunks.map must be a function of X\. Got 3\."):
+        Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2).map(3)
+
+
+def test_chunks_are_no_array():
+    chunks = Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2)
+    with pytest.raises(TypeError, match=r"partial_fit, chunk by chunk, and pass chunks\.map"):
+        StandardScaler().fit(chunks)
+
+
+def test_empty_chunks_have_no_scores():
+    empty = Chunks([(np.zeros((0, 2)), np.zeros(0))])
+    classifier = margins.MarginClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    with pytest.raises(ValueError, match="Got only empty chunks"):
+        classifier.predict(empty)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_of_data_frames_keep_the_names_of_columns(library):
+    frames = pytest.importorskip(library)
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    frame = frames.DataFrame({"b": X[:, 0], "a": X[:, 1]})
+    chunks = Chunks.of_rows(frame, X[:, 0] > 0, n_rows=20)
+    assert len(chunks) == 3 and chunks[2][0].shape == (10, 2)
+    classifier = margins.MarginClassifier().fit(chunks)
+    assert classifier.feature_names_in_.tolist() == ["b", "a"]
+    assert classifier.score(frame, X[:, 0] > 0) > 0.9
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(frame[["a", "b"]])

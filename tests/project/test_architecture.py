@@ -13,8 +13,8 @@ ROOT = Path(margins.__file__).parent
 # The order of packages and of modules at the top: each may import what comes before it. Modules of one
 # line may import each other. A longer name takes precedence: margins.registry over margins.
 ORDER = (
+    {"readers"},  # files into arrays; it imports no other module
     {"_version", "tuning", "deprecation", "optional", "text", "linalg", "_limits"},
-    {"readers"},
     {"_sparse"},
     {"data._binary_data"},
     {"rules._state"},

@@ -1,6 +1,7 @@
 """Chunks of files: the same samples as those of a table in memory, and errors that say where."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -133,7 +134,7 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
     [
         ("city", "Rom", r"row group 0, row 4: 'city' must be one of 'Bonn', .*\. Got 'Rom'"),
         ("city", None, "row group 0, row 4: 'city' must be one of"),
-        ("size", np.nan, "row group 0, row 4: 'size' must be a finite number. Got nan"),
+        ("size", np.nan, "row group 0, row 4: 'size' must be a finite number. Got None"),
         ("size", np.inf, "row 4: 'size' must be a finite number. Got inf"),
         ("label", None, "row group 0, row 4: the label 'label' must not be missing"),
     ],
@@ -159,8 +160,9 @@ def test_categories_that_are_not_declared(table, parquet):
         (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, like the header. Got 3"),
         (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, like the header. Got 2"),
         (b"a,a,y\n1,2,0\n", {}, "every column must have a different name"),
-        (b"", {}, "must be CSV in UTF-8 and start with a header"),
-        (b"\x1f\x8b\xff", {}, "must be CSV in UTF-8 and start with a header"),
+        (b"", {}, "csv:1:1: must start with a header"),
+        (b"\n \n", {}, "csv:1:1: must start with a header"),
+        (b"\x1f\x8b\xff", {}, "csv:1:2: must be text in UTF-8. Got the byte 0x8b"),
         (b"a,y\n1,\xe9\n", {}, "csv:2:3: must be text in UTF-8. Got the byte 0xe9"),
         (b"a,y\n1,0\n", {"sample_weight": "y"}, "must be separate columns"),
         (b"a,y\n1,0\n", {"columns": "a"}, "columns must be a list of names. Got the str 'a'"),
@@ -182,6 +184,8 @@ def test_categories_that_are_not_declared(table, parquet):
         (b"y,a,c\n0,1,\n1,2\n", {"categories": {"c": [""]}}, "csv:3:4: a row must have 3 fields"),
         (b"x y,a,y\n3,1,1.5\n", {}, r"csv:2:5: the label 'y' .* may not have a fraction. Got '1.5'"),
         (b"a,y\n1, NA\n", {}, r"csv:2:3: the label 'y' must not be missing. Got ' NA'"),
+        (b'a,y\n1,0\n2,"1\n3,0\n', {}, "csv:3:3: a field that starts with a quote must end with one"),
+        (b'a,c,y\n1,"u\n\n2,v,0', {}, "csv:4:6: a row must have 3 fields, like the header. Got 2"),
     ],
 )
 def test_csv_that_is_not_what_it_should_be(tmp_path, text, params, error):
@@ -277,11 +281,6 @@ def test_paths_are_a_path_or_several():
         Chunks.from_csv(3, "y")
 
 
-def test_the_transform_of_chunks_is_checked_at_once():
-    with pytest.raises(TypeError, match=r"transform of Chunks.map must be a function of X\. Got 3\."):
-        Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2).map(3)
-
-
 # What is made of chunks.
 
 
@@ -314,28 +313,112 @@ def test_a_scaler_is_fitted_and_applied_chunk_by_chunk(table, parquet, scaler):
     assert margins.MarginClassifier().fit(scaled).score(scaled) > 0.8
 
 
-def test_chunks_are_no_array():
-    chunks = Chunks.of_rows(np.zeros((4, 2)), np.arange(4) % 2)
-    with pytest.raises(TypeError, match=r"partial_fit, chunk by chunk, and pass chunks\.map"):
-        StandardScaler().fit(chunks)
+# Values of chunks.
 
 
-def test_empty_chunks_have_no_scores():
-    empty = Chunks([(np.zeros((0, 2)), np.zeros(0))])
-    classifier = margins.MarginClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    with pytest.raises(ValueError, match="Got only empty chunks"):
-        classifier.predict(empty)
+def chunks_of(tmp_path, text, n_bytes=8, **params):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    return Chunks(csv_parts([str(path)], "y", None, params.get("categories"), None, n_bytes))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_rows_of_data_frames_keep_the_names_of_columns(library):
-    frames = pytest.importorskip(library)
-    X = np.random.default_rng(0).normal(size=(50, 2))
-    frame = frames.DataFrame({"b": X[:, 0], "a": X[:, 1]})
-    chunks = Chunks.of_rows(frame, X[:, 0] > 0, n_rows=20)
-    assert len(chunks) == 3 and chunks[2][0].shape == (10, 2)
-    classifier = margins.MarginClassifier().fit(chunks)
-    assert classifier.feature_names_in_.tolist() == ["b", "a"]
-    assert classifier.score(frame, X[:, 0] > 0) > 0.9
-    with pytest.raises(ValueError, match="feature names"):
-        classifier.predict(frame[["a", "b"]])
+@pytest.mark.parametrize("categories", [["1", "2"], [1, 2], [1.0, 2.0], ["2.0", "1.0"]])
+def test_categories_are_compared_as_numbers_in_all_files(tmp_path, categories):
+    order = 1 if float(categories[0]) == 1 else -1
+    for values in (["1", "2"], [1, 2], [1.0, 2.0], [Decimal(1), Decimal(2)]):
+        frame = pandas.DataFrame({"c": values, "y": [0, 1]})
+        frame.to_parquet(tmp_path / "a.parquet")
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        for name, read in (("a.parquet", Chunks.from_parquet), ("a.csv", Chunks.from_csv)):
+            X, _ = read(tmp_path / name, "y", categories={"c": categories})[0]
+            assert X.columns.tolist() == [f"c={value}" for value in categories]
+            assert_array_equal(X, np.eye(2)[::order])
+
+
+def test_booleans_and_missing_values_are_categories(tmp_path):
+    text = "c,y\ntrue,1\n,0\n TRUE,1\nFalse,0\n"
+    X, _ = chunks_of(tmp_path, text, 10**6, categories={"c": [True, False, ""]})[0]
+    assert X.to_numpy().argmax(axis=1).tolist() == [0, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["1", "0", "1.0", " 0"], [1, 0, 1, 0]),
+        (["True", "false", "TRUE", "False"], [True, False, True, False]),
+        (["a", "1", "1", " a"], ["a", "1", "1", "a"]),
+    ],
+)
+def test_labels_of_csv_have_one_type_in_all_parts(tmp_path, labels, expected):
+    chunks = chunks_of(tmp_path, "x,y\n" + "".join(f"0.0001,{label}\n" for label in labels))
+    parts = [y for _, y in chunks]
+    assert len(parts) == 4 and len({y.dtype.kind for y in parts}) == 1
+    assert np.concatenate(parts).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "problem"),
+    [
+        ("1", "True", "must be a whole number of 64 bits, as the first labels of the files. Got 'True'"),
+        ("1", "red", "must be a whole number of 64 bits, as the first labels of the files. Got 'red'"),
+        ("True", "1", "must be true or false, as the first labels of the files. Got '1'"),
+    ],
+)
+def test_labels_of_another_type_than_the_first_have_their_place(tmp_path, first, other, problem):
+    chunks = chunks_of(tmp_path, f"x,y\n0.0001,{first}\n0.0002,{first}\n0.0003,{other}\n")
+    with pytest.raises(MalformedFile, match=problem) as caught:
+        list(chunks)
+    assert (caught.value.line, caught.value.column) == (4, 8)
+
+
+def test_labels_of_parquet_have_one_type_in_all_files(tmp_path):
+    for name, labels in (("a", [0, 1]), ("b", [0.0, 1.0]), ("c", [False, True]), ("d", ["0", "1"])):
+        pandas.DataFrame({"x": [1.0, 2.0], "y": labels}).to_parquet(tmp_path / name)
+    assert len(Chunks.from_parquet([tmp_path / "a", tmp_path / "b"], "y")) == 2
+    for name, kind in (("c", "boolean"), ("d", "text")):
+        problem = f"{name}: the labels 'y' must be numbers, as in .*a. Got {kind}."
+        with pytest.raises(ValueError, match=problem):
+            Chunks.from_parquet([tmp_path / "a", tmp_path / name], "y")
+
+
+def test_decimals_of_parquet_are_numbers_and_labels(tmp_path):
+    columns = {"x": [Decimal("0.5"), Decimal("2")], "y": [Decimal(1), Decimal(0)]}
+    pandas.DataFrame(columns).to_parquet(tmp_path / "a")
+    X, y = Chunks.from_parquet(tmp_path / "a", "y")[0]
+    assert X["x"].tolist() == [0.5, 2] and y.tolist() == [1, 0] and y.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("18446744073709551616", 2.0**64), ("9223372036854775808", 2.0**63)]
+)
+def test_numbers_beyond_64_bits_are_read_and_others_have_their_place(tmp_path, value, expected):
+    chunks = chunks_of(tmp_path, f"x,y\n{value},0\n-1,1\n", 10**6)
+    assert chunks[0][0]["x"].tolist() == [expected, -1]
+    chunks = chunks_of(tmp_path, f'x,y\n1,"0"\n\n{value},0\nx,1\n')
+    with pytest.raises(MalformedFile, match=r"csv:5:1: 'x' must be a finite number. Got 'x'") as caught:
+        list(chunks)
+    assert "categories={'x': [...]}" in str(caught.value)
+
+
+def test_a_stray_quote_does_not_end_a_part_within_a_field(tmp_path):
+    rows = ['1,"a\nb",0', '2,5" pipe,1', '3,"c ""d""\n",0', '4,x"y"",1', '5,"e\n,"z,0', '6,"f",1']
+    text = "x,c,y\n" + "".join(f"{row}\n" for row in rows)
+    (tmp_path / "b.csv").write_text(text)
+    values = pandas.read_csv(tmp_path / "b.csv")["c"].tolist()
+    for n_bytes in (1, 12, 30, 10**6):
+        chunks = chunks_of(tmp_path, text, n_bytes, categories={"c": values})
+        assert_array_equal(np.concatenate([X["x"] for X, _ in chunks]), [1, 2, 3, 4, 5, 6])
+        assert_array_equal(np.vstack([X.iloc[:, 1:] for X, _ in chunks]), np.eye(6))
+    assert len(chunks_of(tmp_path, text, 1, categories={"c": values})) == 6
+
+
+def test_rows_may_be_longer_than_the_blocks_that_pyarrow_reads(tmp_path, monkeypatch):
+    monkeypatch.setattr("margins.readers.csv.BLOCK_BYTES", 20)
+    text = "x,c,y\n" + "".join(f"{k},{'long ' * 20 * (k == 1)},0\n" for k in range(4))
+    chunks = chunks_of(tmp_path, text, 10**6, categories={"c": ["", ("long " * 20).strip()]})
+    assert chunks[0][0].to_numpy().tolist() == [[0, 1, 0], [1, 0, 1], [2, 1, 0], [3, 1, 0]]
+
+
+def test_a_byte_order_mark_within_a_file_is_text(tmp_path):
+    chunks = chunks_of(tmp_path, "c,y\n\ufeffa,0\nb,1\n", categories={"c": ["\ufeffa", "b"]})
+    assert np.vstack([X for X, _ in chunks]).tolist() == [[1, 0], [0, 1]]

@@ -1,4 +1,4 @@
-"""Values of tables: equal ones are read as equal, by the command line's readers and in chunks."""
+"""Values of tables: equal ones are read as equal, in any spelling, and wrong ones have their row."""
 
 from decimal import Decimal
 from types import SimpleNamespace
@@ -7,19 +7,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from margins.data.chunks import Chunks
 from margins.readers.labels import check_present, kind_of, labels_like, labels_of, labels_to_train
-from margins.readers.malformed import MalformedFile
 from margins.readers.parquet import column_of
-from margins.readers.tables import csv_parts
-from margins.readers.values import Distinct, WrongValue, number_of, numbers_of, text_of, texts_of
+from margins.readers.values import Column, WrongValue, number_of, text_of
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
 
 
-def distinct(values):
-    return Distinct(pandas.Series(values, name="y"))
+def column(values, name="x"):
+    return Column(name, pyarrow.chunked_array([pyarrow.array(values)]))
+
+
+def texts_of(values):
+    return column(values).distinct().mapped(text_of).tolist()
 
 
 @pytest.mark.parametrize(
@@ -33,12 +34,12 @@ def distinct(values):
         ("9007199254740992", 2.0**53),
         ("True", "true", "TRUE", " true\t", True, np.True_),
         ("p", " p", "p ", b"p"),
-        ("", " ", None, np.nan, pandas.NA, pandas.NaT),
+        ("", " ", None, np.nan, pandas.NA, pandas.NaT, Decimal("NaN")),
         ("2020-01-01", "2020-01-01 00:00:00", pandas.Timestamp("2020-01-01")),
         ("01",),
         ("+1",),
         ("1e400",),
-        ("nan",),
+        ("nan", b"nan"),
         ("1_0",),
         ("1" * 5000,),
     ],
@@ -63,29 +64,63 @@ def test_equal_values_have_one_text_that_is_their_own(equal):
         (".5", 0.5),
         (10**400, np.inf),
         ("1e999", np.inf),
-        (Decimal("NaN"), np.nan),
         (Decimal("sNaN"), np.nan),
         ("nan", np.nan),
-        ("inf", np.nan),
         ("1_0", np.nan),
         ("\u0663", np.nan),
         (b"1", np.nan),
         (1j, np.nan),
         (None, np.nan),
-        ([1], np.nan),
     ],
 )
 def test_a_number_is_read_as_float64(value, expected):
     assert_array_equal(number_of(value), expected)
+    if isinstance(value, str):
+        for values in ([value], [value, "true"], [value, " 2"]):
+            try:
+                read = column(values).numbers()
+            except WrongValue as error:
+                assert error.row == 0 and not np.isfinite(expected)
+            else:
+                assert_array_equal(read, [expected, number_of(values[-1])][: len(values)])
 
 
-def test_columns_of_numbers_of_no_single_type_are_float64():
-    for values in ([2**64, -1], ["9223372036854775808", "-1"], [Decimal("0.5"), Decimal(3)], [True, 2]):
-        column = pandas.Series(values, dtype=object, name="x")
-        assert_array_equal(numbers_of(column), [float(value) for value in values])
-    with pytest.raises(WrongValue, match="'x' must be a finite number. Got nan.") as caught:
-        numbers_of(pandas.Series([True, np.nan, False], dtype=object, name="x"))
-    assert caught.value.row == 1
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False],
+        np.array([2**64 - 2048, 7], np.uint64),
+        [2**62 + 1, -7],
+        [Decimal("0.5"), Decimal(3)],
+        np.array([0.1, 2], np.float32),
+        ["0.5", " 2\t"],
+        ["true", "1e3"],
+    ],
+)
+def test_columns_of_any_type_of_numbers_are_float64(values):
+    numbers = column(values).numbers()
+    assert numbers.dtype == np.float64
+    assert_array_equal(numbers, [number_of(value) for value in values])
+    encoded = Column("x", column(values).array.dictionary_encode())
+    assert_array_equal(encoded.numbers(), numbers)
+
+
+@pytest.mark.parametrize(
+    ("values", "got"),
+    [
+        (["1", "b"], "'b'. No."),
+        (["true", ""], "an empty field. No."),
+        ([1.0, np.inf], "inf."),
+        ([True, None], "None."),
+        ([Decimal(1), None], "None."),
+        ([b"1", b"2"], "b'1'."),
+        (pandas.to_datetime(["2020-01-01"] * 2), "Timestamp|datetime"),
+    ],
+)
+def test_what_is_no_number_has_its_row(values, got):
+    with pytest.raises(WrongValue, match=f"^'x' must be a finite number. Got ({got})") as caught:
+        column(values).numbers(" No.")
+    assert caught.value.row == int(not isinstance(values[0], bytes) and not hasattr(values, "day"))
 
 
 def test_categories_of_parquet_are_those_that_pandas_writes_in_csv(tmp_path):
@@ -98,41 +133,61 @@ def test_categories_of_parquet_are_those_that_pandas_writes_in_csv(tmp_path):
         pandas.to_datetime(["2020-01-01 00:00:00", "2020-01-02 12:30:00", None]),
         pandas.Categorical(["p", None, "q"]),
     ):
-        column = pandas.Series(values, name="c")
-        column.to_frame().to_csv(tmp_path / "c.csv", index=False)
+        series = pandas.Series(values, name="c")
+        series.to_frame().to_csv(tmp_path / "c.csv", index=False)
         written = pandas.read_csv(tmp_path / "c.csv", dtype=str, skip_blank_lines=False)["c"]
-        assert texts_of(column).tolist() == texts_of(written).tolist()
+        assert texts_of(series) == texts_of(written)
 
 
 def test_nested_values_are_refused():
-    for read in (check_present, kind_of, labels_to_train):
-        with pytest.raises(WrongValue, match="'x' must be a single value in each row. Got ") as caught:
-            read(Distinct(pandas.Series(["a", [1, 2]], dtype=object, name="x")))
-        assert caught.value.row == 1
+    for read in (Column.distinct, Column.numbers):
+        with pytest.raises(WrongValue, match=r"'x' must be a single value in each row. Got \[1, 2\]"):
+            read(column([[1, 2], [3]]))
+
+
+def test_distinct_values_of_several_chunks_have_their_first_row():
+    chunks = pyarrow.chunked_array([["b", "a"], ["a", "c"], ["b"]])
+    values = Column("x", chunks).distinct()
+    assert values.mapped(str).tolist() == ["b", "a", "a", "c", "b"]
+    with pytest.raises(WrongValue, match="Got 'c'") as caught:
+        values.check("'x'", lambda value: value == "c")
+    assert caught.value.row == 3
+    assert Column("x", pyarrow.chunked_array([], pyarrow.string())).distinct().mapped(str).shape == (0,)
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (["1", " 1", "2"], [1, 1, 2]),
+        (["1", " 1", "-2"], [1, 1, -2]),
         (["1", "1.0", "2"], [1, 1, 2]),
         (["1.0", "2.0", "2.0 "], ["1.0", "2.0", "2.0"]),
+        (["1.0", "2"], ["1.0", "2"]),
+        (["01", "1"], ["01", "1"]),
+        (["-0", "0"], ["-0", "0"]),
+        (["9007199254740993", "9007199254740992"], [2**53 + 1, 2**53]),
+        (["9223372036854775808", "1"], ["9223372036854775808", "1"]),
+        (["1.5", "red"], ["1.5", "red"]),
         (["true", "True", "no"], ["True", "True", "no"]),
         (["true", "false", "true"], ["true", "false", "true"]),
         (["p", " p", "q"], ["p", "p", "q"]),
         ([Decimal("1.0"), Decimal("2"), Decimal("1")], [1, 2, 1]),
+        ([1.0, 2.0], [1, 2]),
+        ([True, False], [True, False]),
     ],
 )
 def test_labels_that_are_equal_are_one_class(written, expected):
-    labels = labels_to_train(distinct(written))
-    assert labels.tolist() == expected and labels.dtype.kind in "iU"
+    labels = labels_to_train(column(written).distinct())
+    assert labels.tolist() == expected and labels.dtype.kind == np.array(expected).dtype.kind
 
 
 @pytest.mark.parametrize(
     ("classes", "written", "expected"),
     [
         ([0, 1], ["1.0", "0"], [1, 0]),
+        ([0, 1], ["1", "2.0"], [1, 2]),
+        ([0.5, 1.5], ["0.5", "1"], [0.5, 1]),
         ([0, 1], [Decimal("1.0"), Decimal("0.5")], [1, 0.5]),
+        ([0, 1], [True, False], [True, False]),
         (["0.0", "1.0"], ["1", " 0"], ["1.0", "0.0"]),
         (["0.0", "1.0"], [1, 0], ["1.0", "0.0"]),
         (["false", "true"], ["True", "FALSE"], ["true", "false"]),
@@ -142,90 +197,23 @@ def test_labels_that_are_equal_are_one_class(written, expected):
     ],
 )
 def test_labels_become_the_equal_ones_of_a_model(classes, written, expected):
-    assert labels_like(distinct(written), np.array(classes)).tolist() == expected
+    assert labels_like(column(written).distinct(), np.array(classes)).tolist() == expected
 
 
-def test_labels_of_a_kind_are_of_it():
-    for kind, written, value in (("whole", ["1", "red"], "red"), ("boolean", ["true", "1"], "1")):
-        with pytest.raises(WrongValue, match=f"must be .*, as before. Got '{value}'") as caught:
-            labels_of(distinct(written), kind, ", as before")
+def test_labels_of_another_kind_have_their_row():
+    for kind, written, value in (
+        ("whole", ["1", "red"], "'red'"),
+        ("whole", [1.0, 0.5], "0.5"),
+        ("boolean", ["true", "1"], "'1'"),
+    ):
+        with pytest.raises(WrongValue, match=f"must be .*, as before. Got {value}") as caught:
+            labels_of(column(written).distinct(), kind, ", as before")
         assert caught.value.row == 1
-    assert labels_of(distinct([" a", "1.0"]), "text").tolist() == ["a", "1.0"]
-
-
-# Of chunks.
-
-
-def chunks_of(tmp_path, text, n_bytes=8, **params):
-    path = tmp_path / "a.csv"
-    path.write_text(text)
-    return Chunks(csv_parts([str(path)], "y", None, params.get("categories"), None, n_bytes))
-
-
-@pytest.mark.parametrize("categories", [["1", "2"], [1, 2], [1.0, 2.0], ["2.0", "1.0"]])
-def test_categories_are_compared_as_numbers_in_all_files(tmp_path, categories):
-    order = 1 if float(categories[0]) == 1 else -1
-    for values in (["1", "2"], [1, 2], [1.0, 2.0], [Decimal(1), Decimal(2)]):
-        frame = pandas.DataFrame({"c": values, "y": [0, 1]})
-        frame.to_parquet(tmp_path / "a.parquet")
-        frame.to_csv(tmp_path / "a.csv", index=False)
-        for name, read in (("a.parquet", Chunks.from_parquet), ("a.csv", Chunks.from_csv)):
-            X, _ = read(tmp_path / name, "y", categories={"c": categories})[0]
-            assert X.columns.tolist() == [f"c={value}" for value in categories]
-            assert_array_equal(X, np.eye(2)[::order])
-
-
-def test_booleans_and_missing_values_are_categories(tmp_path):
-    text = "c,y\ntrue,1\n,0\n TRUE,1\nFalse,0\n"
-    X, _ = chunks_of(tmp_path, text, 10**6, categories={"c": [True, False, ""]})[0]
-    assert X.to_numpy().argmax(axis=1).tolist() == [0, 2, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["1", "0", "1.0", " 0"], [1, 0, 1, 0]),
-        (["True", "false", "TRUE", "False"], [True, False, True, False]),
-        (["a", "1", "1", " a"], ["a", "1", "1", "a"]),
-    ],
-)
-def test_labels_of_csv_have_one_type_in_all_parts(tmp_path, labels, expected):
-    chunks = chunks_of(tmp_path, "x,y\n" + "".join(f"0.0001,{label}\n" for label in labels))
-    parts = [y for _, y in chunks]
-    assert len(parts) == 4 and len({y.dtype.kind for y in parts}) == 1
-    assert np.concatenate(parts).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("first", "other", "problem"),
-    [
-        ("1", "True", "must be a whole number of 64 bits, as the first labels of the files. Got 'True'"),
-        ("1", "red", "must be a whole number of 64 bits, as the first labels of the files. Got 'red'"),
-        ("True", "1", "must be true or false, as the first labels of the files. Got '1'"),
-    ],
-)
-def test_labels_of_another_type_than_the_first_have_their_place(tmp_path, first, other, problem):
-    chunks = chunks_of(tmp_path, f"x,y\n0.0001,{first}\n0.0002,{first}\n0.0003,{other}\n")
-    with pytest.raises(MalformedFile, match=problem) as caught:
-        list(chunks)
-    assert (caught.value.line, caught.value.column) == (4, 8)
-
-
-def test_labels_of_parquet_have_one_type_in_all_files(tmp_path):
-    for name, labels in (("a", [0, 1]), ("b", [0.0, 1.0]), ("c", [False, True]), ("d", ["0", "1"])):
-        pandas.DataFrame({"x": [1.0, 2.0], "y": labels}).to_parquet(tmp_path / name)
-    assert len(Chunks.from_parquet([tmp_path / "a", tmp_path / "b"], "y")) == 2
-    for name, kind in (("c", "boolean"), ("d", "text")):
-        problem = f"{name}: the labels 'y' must be numbers, as in .*a. Got {kind}."
-        with pytest.raises(ValueError, match=problem):
-            Chunks.from_parquet([tmp_path / "a", tmp_path / name], "y")
-
-
-def test_decimals_of_parquet_are_numbers_and_labels(tmp_path):
-    columns = {"x": [Decimal("0.5"), Decimal("2")], "y": [Decimal(1), Decimal(0)]}
-    pandas.DataFrame(columns).to_parquet(tmp_path / "a")
-    X, y = Chunks.from_parquet(tmp_path / "a", "y")[0]
-    assert X["x"].tolist() == [0.5, 2] and y.tolist() == [1, 0] and y.dtype == np.int64
+    assert labels_of(column([" a", "1.0"]).distinct(), "text").tolist() == ["a", "1.0"]
+    with pytest.raises(WrongValue, match="it may not have a fraction. Got '1.5'"):
+        kind_of(column(["1", "1.5"]).distinct())
+    with pytest.raises(WrongValue, match="must not be missing. Got None"):
+        check_present(column([1, None]).distinct(), {""})
 
 
 def test_a_column_with_fewer_values_than_rows_is_damaged():
@@ -235,29 +223,6 @@ def test_a_column_with_fewer_values_than_rows_is_damaged():
         def read_row_group(self, group, columns, use_threads):
             return pyarrow.table({columns[0]: [1.0, 2.0]})
 
-    with pytest.raises(ValueError, match="row group 1, column 'x' is damaged: .*2 values for 3 rows"):
-        column_of(File(), 1, "x")
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("18446744073709551616", 2.0**64), ("9223372036854775808", 2.0**63)]
-)
-def test_numbers_beyond_64_bits_are_read_and_others_have_their_place(tmp_path, value, expected):
-    chunks = chunks_of(tmp_path, f"x,y\n{value},0\n-1,1\n", 10**6)
-    assert chunks[0][0]["x"].tolist() == [expected, -1]
-    chunks = chunks_of(tmp_path, f'x,y\n1,"0"\n\n{value},0\nx,1\n')
-    with pytest.raises(MalformedFile, match=r"csv:5:1: 'x' must be a finite number. Got 'x'") as caught:
-        list(chunks)
-    assert "categories={'x': [...]}" in str(caught.value)
-
-
-def test_a_stray_quote_does_not_end_a_part_within_a_field(tmp_path):
-    rows = ['1,"a\nb",0', '2,5" pipe,1', '3,"c ""d""\n",0', '4,x"y"",1', '5,"e\n,"z,0', '6,"f",1']
-    text = "x,c,y\n" + "".join(f"{row}\n" for row in rows)
-    (tmp_path / "b.csv").write_text(text)
-    values = pandas.read_csv(tmp_path / "b.csv")["c"].tolist()
-    for n_bytes in (1, 12, 30, 10**6):
-        chunks = chunks_of(tmp_path, text, n_bytes, categories={"c": values})
-        assert_array_equal(np.concatenate([X["x"] for X, _ in chunks]), [1, 2, 3, 4, 5, 6])
-        assert_array_equal(np.vstack([X.iloc[:, 1:] for X, _ in chunks]), np.eye(6))
-    assert len(chunks_of(tmp_path, text, 1, categories={"c": values})) == 6
+    problem = "^f: row group 1, column 'x' is damaged: .*2 values for 3 rows"
+    with pytest.raises(ValueError, match=problem):
+        column_of(File(), "f", 1, "x")
