@@ -83,9 +83,7 @@ def read_arrays(source, *, to_train):
     check_options(source)
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
-    arrays = parsed(
-        contents_of(path), path, zero_based=zero_based, largest=largest, option="--zero-based"
-    )
+    arrays = parsed(contents_of(path), path, zero_based, largest, "--zero-based")
     if arrays.skipped:
         note_of(source, note_of_skipped(path, arrays.skipped))
     return arrays
@@ -108,9 +106,15 @@ def read_samples(*sources):
     malformed or has more features than `MOST_FEATURES`.
     """
     if sources[0].is_table:
+        import pyarrow
+
         from margins.cli.tables import read_tables
 
-        return Samples(*read_tables(sources))
+        samples = Samples(*read_tables(sources))
+        pyarrow.default_memory_pool().release_unused()  # the fit needs it
+        return samples
+    from margins.readers.svmlight import matrix_of
+
     arrays = _joined([read_arrays(source, to_train=True) for source in sources])
     if arrays.shape[1] == 0:
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
@@ -141,15 +145,6 @@ def name_of(sources):
     others = len(sources) - 1
     suffix = f" and {others} other file{'s' if others > 1 else ''}" if others else ""
     return f"{sources[0].path}{suffix}"
-
-
-def matrix_of(arrays):
-    """Return X and y of CsrArrays: CSR array, ndarray."""
-    from scipy import sparse
-
-    X = sparse.csr_array(arrays[:3], shape=arrays.shape)
-    X.has_canonical_format = True  # the reader rejects anything else
-    return X, arrays.labels
 
 
 class TrainingColumns(NamedTuple):
@@ -219,6 +214,8 @@ def read_points(source, trained, *, needs_labels):
                 "indices begin at 1. Leave it out."
             )
         source = source._replace(zero_based=trained.first_index == 0)
+    from margins.readers.svmlight import matrix_of
+
     X, y = matrix_of(read_arrays(source, to_train=False))
     if X.shape[1] > d:
         unknown = set(X.indices[X.indices >= d].tolist())

@@ -92,7 +92,7 @@ def _of_tables(classifier, sources, scale):
     from margins.data.chunks import Chunks
     from margins.readers.columns import check_same_columns
     from margins.readers.csv import lines_of_csv
-    from margins.readers.labels import labels_among, labels_to_train_on
+    from margins.readers.labels import labels_like, labels_to_train_on
     from margins.readers.parquet import row_groups
     from margins.readers.tables import kind_in_all, located
     from margins.readers.values import Distinct
@@ -125,7 +125,7 @@ def _of_tables(classifier, sources, scale):
     classes = np.unique(labels_to_train_on(read))
     extremes = _extremes(names, categories, largest)
     model = with_columns(classifier, source, extremes, scale)
-    of_classes = functools.partial(labels_among, classes=classes)
+    of_classes = functools.partial(labels_like, classes=classes)
     chunks = Chunks([functools.partial(samples_of, part, of_classes) for part in parts])
     return _prepared(model, extremes, chunks, (sum(rows.values()), len(names)), [])
 

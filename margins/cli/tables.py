@@ -51,6 +51,8 @@ def read_tables(sources):
         parts.append((reread, labels, len(X)))
     with samples_in_files():
         y = labels_to_train_on(parts)
+    if len(frames) == 1:
+        return frames[0], y
     return pandas.concat([X[list(frames[0])] for X in frames], ignore_index=True), y
 
 

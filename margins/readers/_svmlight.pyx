@@ -146,29 +146,11 @@ def parse(
     int64_t first,
     int64_t largest,
 ):
-    """Parse a file.
+    """Fill the arrays, and return the numbers of samples, features and values, and the first fault.
 
-    Parameters
-    ----------
-    text : bytes
-    values, columns : arrays of float64 and int32
-        At least one element for each colon in the text.
-    starts, labels : arrays of int64
-        At least one element for each line of the text; `starts` has one more.
-    first : int
-        Index of the first feature, 1 or 0.
-    largest : int
-        Largest allowed index, below 2**31 - 1.
-
-    Returns
-    -------
-    n_samples, n_features, n_stored : int
-    fault : str
-        One of `FAULTS`; "" if there is no fault.
-    line : int
-        Line of the fault, counted from 1.
-    position : int
-        Position of the faulty token in the text.
+    `values` and `columns` need an element for each colon of the text, `labels` one for each line, and
+    `starts` one more. Indices are from `first` to `largest`. The fault is one of `FAULTS`, "" if there is
+    none; its line counts from 1, its position is that of the faulty token in the text.
     """
     cdef const char *begin = text
     cdef const char *end = begin + len(text)

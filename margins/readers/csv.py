@@ -5,6 +5,7 @@ import functools
 import io
 import itertools
 import re
+from typing import NamedTuple
 
 from margins.readers.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.readers.malformed import MalformedFile
@@ -41,7 +42,7 @@ class CsvTable:
 
     missing = MISSING
 
-    def __init__(self, path, names, delimiter, contents, begin=0, lines_before=int, columns=None):
+    def __init__(self, path, names, delimiter, contents, begin=0, lines_before=lambda: 0, columns=None):
         self.path, self.names, self._delimiter = path, names, delimiter
         self._rows, self._lines_before = memoryview(contents)[begin:], lines_before
         self._first_line = contents.count(b"\n", 0, begin) + 1
@@ -121,16 +122,19 @@ class CsvTable:
         return MalformedFile(self.path, *place_of(line, text, field, self._delimiter), problem)
 
 
-class LinesOfCsv:
+class LinesOfCsv(NamedTuple):
     """Reader of the lines in a byte range of a CSV file, as a CsvTable."""
 
-    def __init__(self, path, names, delimiter, begin, end):
-        self.path, self.names, self._delimiter, self._range = path, names, delimiter, (begin, end)
+    path: str
+    names: list[str]
+    delimiter: str
+    begin: int
+    end: int
 
     def __call__(self, columns=None):
-        lines = bytes_of(self.path, *self._range)
-        lines_before = functools.partial(n_lines_before, self.path, self._range[0])
-        return CsvTable(self.path, self.names, self._delimiter, lines, 0, lines_before, columns)
+        lines = bytes_of(self.path, self.begin, self.end)
+        lines_before = functools.partial(n_lines_before, self.path, self.begin)
+        return CsvTable(self.path, self.names, self.delimiter, lines, 0, lines_before, columns)
 
 
 def lines_of_csv(paths, delimiter=",", n_bytes=TEXT_BYTES):

@@ -35,19 +35,10 @@ def check_not_empty(parts, paths, name):
 
 
 def ranges_of_lines(path, n_bytes, begin=0, delimiter=None):
-    """Divide a file at line ends, and yield (begin, end) of parts of about `n_bytes`.
+    """Divide a file at line ends, and yield (begin, end) of parts of at least `n_bytes`.
 
-    Parameters
-    ----------
-    path : str
-    n_bytes : int
-        Minimum size of a part, except the last.
-    begin : int
-        Position of the first line.
-    delimiter : str, optional
-        The lines are CSV with this delimiter, in which no line ends within quotes. As in pandas, only a
-        quote at the start of a field opens quoted text; others, as in ``5" pipe``, are ordinary
-        characters. None: there are no quotes.
+    With a delimiter, the lines are CSV, and no part ends within quotes. Only a quote at the start of a
+    field opens quoted text; others, as in ``5" pipe``, are ordinary characters.
     """
     quoted = None if delimiter is None else re.compile(QUOTED % re.escape(delimiter.encode()))
     size = os.path.getsize(path)
@@ -58,9 +49,7 @@ def ranges_of_lines(path, n_bytes, begin=0, delimiter=None):
             if not text.endswith(b"\n"):
                 text += file.readline()
             end = begin + len(text)
-            is_open = quoted is not None and _ends_within_quotes(
-                text.removeprefix(b"\xef\xbb\xbf"), quoted
-            )
+            is_open = _ends_within_quotes(text, quoted)
             while is_open and end < size:
                 text = file.readline()
                 end += len(text)
@@ -76,7 +65,7 @@ def _ends_within_quotes(text, quoted, is_open=False):
         position = CLOSING.match(text).end()
         if not text.endswith(b'"', 0, position):
             return True
-    return any(not match[1] for match in quoted.finditer(text, position))
+    return quoted is not None and any(not match[1] for match in quoted.finditer(text, position))
 
 
 def bytes_of(path, begin, end):

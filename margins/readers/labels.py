@@ -101,13 +101,6 @@ def labels_like(labels, classes):
     return _converted(labels, f"must be a number{reason}", _is_number, _number, None)
 
 
-def labels_among(labels, classes):
-    """Return labels as the equal classes that `labels_to_train` made (ndarray, shape (m,))."""
-    class_of = {text_of(label): label for label in classes.tolist()}
-    allowed = "must be a label that was read before"
-    return _converted(labels, allowed, class_of.__contains__, class_of.__getitem__, classes.dtype)
-
-
 def _boolean(labels, reason):
     allowed = f"must be true or false{reason}"
     return _converted(labels, allowed, lambda text: text.lower() in BOOLEANS, "True".__eq__, bool)

@@ -2,15 +2,7 @@
 
 
 class MalformedFile(ValueError):
-    """Error of a file that is not in the expected format, with the place of the fault.
-
-    Parameters
-    ----------
-    path : str
-    line, column : int
-        Position of the fault, counted from 1.
-    problem : str
-    """
+    """Error of a file that is not in the expected format; its line and column count from 1."""
 
     def __init__(self, path, line, column, problem):
         super().__init__(f"{path}:{line}:{column}: {problem}")

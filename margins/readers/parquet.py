@@ -1,5 +1,7 @@
 """Parquet by pyarrow, one column of a row group at a time; an error says which part is damaged."""
 
+from typing import NamedTuple
+
 from margins.readers.files import check_not_empty
 from margins.readers.values import Column, kind_of_type
 
@@ -31,14 +33,16 @@ class ParquetTable:
         return ValueError(f"{self.path}{place} row {error.row}: {error}")
 
 
-class RowGroup:
+class RowGroup(NamedTuple):
     """Reader of a row group of a Parquet file, as a ParquetTable."""
 
-    def __init__(self, path, index, names, kinds):
-        self.path, self._index, self.names, self.kinds = path, index, names, kinds
+    path: str
+    group: int
+    names: list[str]
+    kinds: dict[str, str]  # of the values of each column, by `kind_of_type`
 
     def __call__(self, columns=None):
-        return ParquetTable(self.path, self.path, self._index)
+        return ParquetTable(self.path, self.path, self.group)
 
 
 def row_groups(paths):
@@ -47,7 +51,7 @@ def row_groups(paths):
     for path in paths:
         file, names = opened(path, path)
         kinds = {name: kind_of_type(file.schema_arrow.field(name).type) for name in names}
-        parts += [RowGroup(path, index, names, kinds) for index in range(file.num_row_groups)]
+        parts += [RowGroup(path, group, names, kinds) for group in range(file.num_row_groups)]
     check_not_empty(parts, paths, "Chunks.from_parquet")
     return parts
 

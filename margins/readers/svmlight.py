@@ -51,20 +51,11 @@ class CsrArrays(NamedTuple):
 
 
 def parsed(
-    text,
-    path,
-    *,
-    zero_based=False,
-    largest=LARGEST_INDEX,
-    may_be_empty=False,
-    option="zero_based=True",
+    text, path, zero_based=False, largest=LARGEST_INDEX, option="zero_based=True", may_be_empty=False
 ):
-    """Return the samples in the text (bytes) of a file (CsrArrays).
+    """Return the samples in the text (bytes) of a file (CsrArrays), or raise a MalformedFile.
 
-    Indices start at 1, or with `zero_based` at 0, and are at most `largest`. ``qid:``, ``sid:`` and
-    ``cost:`` with a number are skipped. Raise a MalformedFile at the first fault, or if there are no
-    samples unless the text `may_be_empty`. Errors name the file by `path`, and call `zero_based` by
-    `option`.
+    Errors call `zero_based` by `option`.
     """
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
     values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
@@ -113,57 +104,29 @@ def _malformed(text, path, fault, line, position, **limits):
     return MalformedFile(path, line, column, f"{ALLOWED[fault].format(**limits)}. Got {got!r}.")
 
 
-class LinesOfSvmlight:
-    """Reader of some lines of a file in svmlight's format.
+class LinesOfSvmlight(NamedTuple):
+    """Reader of the lines in a byte range of a file in svmlight's format: a CSR array and labels."""
 
-    Parameters
-    ----------
-    path : str
-    begin, end : int
-        Byte range of the lines.
-    n_features : int
-    zero_based : bool
-    warned_paths : set of str
-        Files whose skipped fields have caused a warning; shared with other readers, and updated.
-    option : str
-        How to set `zero_based`, for errors.
-    """
-
-    def __init__(self, path, begin, end, n_features, zero_based, warned_paths, option):
-        self.path, self._begin, self._end, self._option = path, begin, end, option
-        self._n_features, self._zero_based = n_features, zero_based
-        self._warned_paths = warned_paths
+    path: str
+    begin: int
+    end: int
+    n_features: int | None  # None: the largest index
+    zero_based: bool
+    warned_paths: set[str]  # whose skipped fields have caused a warning; shared by readers, and updated
+    option: str
 
     def __call__(self):
-        from scipy import sparse
-
-        arrays = self._arrays(self._n_features - self._zero_based)
-        X = sparse.csr_array(arrays[:3], shape=(arrays.shape[0], self._n_features))
-        X.has_canonical_format = True  # the reader rejects anything else
-        return X, arrays.labels
-
-    def _arrays(self, largest):
-        """Return the arrays of the lines (CsrArrays)."""
-        text = bytes_of(self.path, self._begin, self._end)
+        d = self.n_features
+        largest = LARGEST_INDEX if d is None else d - self.zero_based
+        text = bytes_of(self.path, self.begin, self.end)
         try:
-            arrays = parsed(
-                text,
-                self.path,
-                zero_based=self._zero_based,
-                largest=largest,
-                may_be_empty=True,
-                option=self._option,
-            )
+            arrays = parsed(text, self.path, self.zero_based, largest, self.option, may_be_empty=True)
         except MalformedFile as error:  # its line number counts from the start of this part
-            raise error.moved(n_lines_before(self.path, self._begin)) from None
-        if arrays.skipped and self.path not in self._warned_paths:
-            self._warned_paths.add(self.path)
+            raise error.moved(n_lines_before(self.path, self.begin)) from None
+        if arrays.skipped and self.path not in self.warned_paths:
+            self.warned_paths.add(self.path)
             warnings.warn(note_of_skipped(self.path, arrays.skipped), stacklevel=2)
-        return arrays
-
-    def width(self, largest):
-        """Read the lines and return their number of features (int)."""
-        return self._arrays(largest).shape[1]
+        return matrix_of(arrays, d)
 
 
 def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="zero_based=True"):
@@ -179,10 +142,21 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="ze
         raise ValueError(
             f"zero_based of Chunks.from_svmlight must be True or False. Got {zero_based!r}."
         )
-    options = zero_based, set(), option
+    options = n_features, zero_based, set(), option
     ranges = [(path, *ends) for path in paths for ends in ranges_of_lines(path, n_bytes)]
-    if n_features is None:
-        parts = [LinesOfSvmlight(*byte_range, 0, *options) for byte_range in ranges]
-        n_features = max((part.width(LARGEST_INDEX) for part in parts), default=0)
     check_not_empty(ranges, paths, "Chunks.from_svmlight")
-    return [LinesOfSvmlight(*byte_range, n_features, *options) for byte_range in ranges]
+    parts = [LinesOfSvmlight(*byte_range, *options) for byte_range in ranges]
+    if n_features is not None:
+        return parts
+    d = max(part()[0].shape[1] for part in parts)
+    return [part._replace(n_features=d) for part in parts]
+
+
+def matrix_of(arrays, n_features=None):
+    """Return X and y of CsrArrays: CSR array, ndarray."""
+    from scipy import sparse
+
+    m, d = arrays.shape
+    X = sparse.csr_array(arrays[:3], shape=(m, d if n_features is None else n_features))
+    X.has_canonical_format = True  # the reader rejects anything else
+    return X, arrays.labels

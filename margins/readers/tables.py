@@ -1,12 +1,9 @@
-"""Chunks of tables: row groups of Parquet, and byte ranges of CSV.
-
-Each part is an object that reads its rows when it is called, so it can be sent to other processes. A
-table is read one column at a time into a float64 array, regardless of the types of its numbers.
-"""
+"""Chunks of tables: row groups of Parquet, and byte ranges of CSV."""
 
 import contextlib
+from typing import Any, NamedTuple
 
-from margins.readers.columns import columns_of, samples_of
+from margins.readers.columns import TableColumns, columns_of, samples_of
 from margins.readers.csv import lines_of_csv
 from margins.readers.files import TEXT_BYTES
 from margins.readers.labels import check_present, kind_of, labels_of
@@ -14,21 +11,22 @@ from margins.readers.parquet import row_groups
 from margins.readers.values import WrongValue
 
 
-class SamplesOfPart:
-    """Reader of the samples of a part; their labels are of a `kind`, or of their own if it is None."""
+class SamplesOfPart(NamedTuple):
+    """Reader of the samples of a part, whose labels have a kind, or their own if it is None."""
 
-    def __init__(self, part, columns, kind):
-        self.path, self._part, self._columns, self._kind = part.path, part, columns, kind
+    part: Any  # LinesOfCsv or RowGroup
+    columns: TableColumns
+    kind: str | None
 
     def __call__(self):
-        table = self._part(self._columns.read)
+        table = self.part(self.columns.read)
         with located(table):
-            return samples_of(table, self._columns, self._labels)
+            return samples_of(table, self.columns, self._labels)
 
     def _labels(self, labels):
-        if self._kind is None:
+        if self.kind is None:
             return labels_of(labels, kind_of(labels))
-        return labels_of(labels, self._kind, ", as the first labels of the files")
+        return labels_of(labels, self.kind, ", as the first labels of the files")
 
 
 @contextlib.contextmanager
