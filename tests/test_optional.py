@@ -42,7 +42,7 @@ SUBMODULES = {"matplotlib": ["matplotlib.pyplot"], "skops": ["skops.io"], "tqdm"
 PREFIX = {"to_frame": [], "to_latex": ["jinja2"], "to_markdown": ["tabulate"]}
 # {what needs packages: (they, a call whose other arguments are wrong, if any are)}
 CALLS = {
-    "Chunks.from_csv": (["pandas"], lambda: Chunks.from_csv(NO_FILE, "y")),
+    "Chunks.from_csv": (["pandas", "pyarrow"], lambda: Chunks.from_csv(NO_FILE, "y")),
     "Chunks.from_parquet": (["pandas", "pyarrow"], lambda: Chunks.from_parquet(NO_FILE, "y")),
     "persistence.dump": (["skops"], lambda: persistence.dump(None, NO_FILE)),
     "persistence.load": (["skops"], lambda: persistence.load(NO_FILE)),
@@ -69,7 +69,7 @@ COMMANDS = {
     f"{NO_FILE}: reading a model file": (["skops"], ["predict", NO_FILE, NO_FILE, "predictions"]),
     "margins export": (["skl2onnx", "skops"], ["export", NO_FILE, "model.onnx"]),
     "margins compare --json": (["pandas"], ["compare", NO_FILE, "pdm", "mpu", "--json"]),
-    "table.csv: reading it": (["pandas"], ["explain", "table.csv"]),
+    "table.csv: reading it": (["pandas", "pyarrow"], ["explain", "table.csv"]),
     "table.parquet: reading it": (["pandas", "pyarrow"], ["evaluate", NO_FILE, "table.parquet"]),
 }
 

@@ -50,7 +50,7 @@ class CsvTable:
         self._blanks = " \t\r\n".replace(delimiter, "") if len(names) > 1 else "\r\n"
         try:
             check_encoding(contents, path)
-            self._table = self._read(names if columns is None else columns)
+            self._table = self._read(names if columns is None else columns, BLOCK_BYTES)
         except MalformedFile as error:
             raise error.moved(lines_before()) from None
 
@@ -67,7 +67,7 @@ class CsvTable:
         field = self.names.index(error.column)
         return self._malformed(record, field, str(error)).moved(self._lines_before())
 
-    def _read(self, columns, block_bytes=BLOCK_BYTES):
+    def _read(self, columns, block_bytes):
         """Return a pyarrow table of text."""
         import pyarrow
         from pyarrow import csv as reader

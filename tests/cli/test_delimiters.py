@@ -1,9 +1,7 @@
 """Tables whose columns are not separated by commas."""
 
 import pytest
-from numpy.testing import assert_allclose
 
-import margins
 from margins.data.chunks import Chunks
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", ";": ";", "|": "|", " ": " ", ":": ":"}
@@ -59,26 +57,6 @@ def test_the_extension_tsv_means_tabs(run, tmp_path):
     by_commas.write_text(table(","))
     result = run("train", path, by_commas, "-o", tmp_path / "c.skops", *options())
     assert result.code == 2 and r"must have the delimiter of" in result.err
-
-
-@pytest.mark.parametrize("n_bytes", [1, 40, 200, 10**6])
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_parts_of_a_file_do_not_end_within_quotes(tmp_path, n_bytes, delimiter):
-    from margins.readers.tables import csv_parts
-
-    path = tmp_path / "t.csv"
-    path.write_text(table(delimiter))
-    categories = {
-        "colour": sorted({f"dark{delimiter} {a}red\n{k}" for a in ("", "a") for k in range(3)})
-    }
-    arguments = ([str(path)], "label", None, categories, None)
-    parts = [part() for part in csv_parts(*arguments, n_bytes, delimiter=delimiter)]
-    assert sum(len(y) for _, y in parts) == 40
-    assert len(parts) > 1 or n_bytes > 1000
-    chunks = Chunks.from_csv(path, "label", categories=categories, delimiter=delimiter)
-    X, y = chunks[0]
-    assert_allclose([value for part, _ in parts for value in part["size"]], X["size"])
-    assert margins.MarginClassifier().fit(Chunks(parts)).n_features_in_ == X.shape[1]
 
 
 def test_errors_have_the_place_in_the_file(run, tmp_path):

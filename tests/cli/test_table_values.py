@@ -8,8 +8,7 @@ import pytest
 
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, read_samples
-from margins.persistence import dump, load
-from margins.readers.malformed import MalformedFile
+from margins.persistence import dump
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -47,16 +46,6 @@ def test_categories_are_the_ones_of_the_model_however_they_are_written(run, tmp_
     for name in ("t.parquet", "t.csv"):
         assert run("predict", model, tmp_path / name, "--scores") == expected
     assert expected.code == 0 and not expected.err
-
-
-@pytest.mark.parametrize("values", [["p", "q"], ["true", "false"], ["01", "1"], ["0.5", "7"]])
-def test_one_category_of_a_fit_has_one_feature(run, tmp_path, values):
-    first, second = values
-    written = [f" {first}", second, f"{first} ", first.upper() if first == "true" else first, second]
-    path = csv_of(tmp_path / "t.csv", [*written, first])
-    options = ("--target", "y", "--categorical", "c")
-    assert run("train", path, tmp_path / "m.skops", *options).code == 0
-    assert load(tmp_path / "m.skops")[-1].coef_.shape == (1, 3)
 
 
 def test_a_note_counts_unknown_categories_by_column(run, tmp_path):
@@ -125,43 +114,6 @@ def test_labels_are_compared_as_those_of_the_model(run, tmp_path, trained, writt
         for other in ("csv", "parquet"):
             result = run("evaluate", model, tmp_path / f"test.{other}", "--target", "y", "--json")
             assert json.loads(result.out)["accuracy"] == 1 and not result.err
-
-
-# Places.
-
-
-def read(tmp_path, text, categorical=()):
-    path = tmp_path / "t.csv"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_samples(Source(str(path), target="y", categorical=categorical))
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column", "got"),
-    [
-        ("x,y\ntrue,0\n,1\nfalse,1\n", 3, 1, "an empty field"),
-        ("x,y\n18446744073709551616,0\n1e999,1\n", 3, 1, "'1e999'"),
-        ("x,y\n18446744073709551616,0\n1_0,1\n", 3, 1, "'1_0'"),
-        ('z,x,y\n1" ,5,0\n1,"n,\n",1\n', 2, 1, "'1\" '"),
-        ('c,x,y\n1",5,0\n2","n,",1\n', 3, 4, "'n,'"),
-        ("x,y\n1,0\n \t\n2,1\nbig,1\n", 5, 1, "'big'"),
-    ],
-)
-def test_a_value_that_is_no_number_has_its_place(tmp_path, text, line, column, got):
-    categorical = ("c",) if text.startswith("c") else ()
-    with pytest.raises(MalformedFile, match="must be a finite number. Got ") as caught:
-        read(tmp_path, text, categorical)
-    assert (caught.value.line, caught.value.column) == (line, column), str(caught.value)
-    assert f"Got {got}." in str(caught.value)
-
-
-def test_numbers_of_parquet_have_their_row(tmp_path):
-    path = tmp_path / "t.parquet"
-    source = Source(str(path), target="y")
-    for values, got in (([1, None], "finite number. Got None"), ([[1], [2]], "a single value in each")):
-        pandas.DataFrame({"x": values, "y": [0, 1]}).to_parquet(path)
-        with pytest.raises(CommandError, match=f"t.parquet: row .: 'x' must be .*{got}"):
-            read_samples(source)
 
 
 def test_names_of_parquet_need_not_be_text(tmp_path):

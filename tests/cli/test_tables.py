@@ -42,20 +42,6 @@ def test_labels_of_another_kind_than_those_of_the_model_have_their_place(tmp_pat
     assert (caught.value.line, caught.value.column) == (3, 3)
 
 
-def test_labels_of_parquet_are_whole_numbers(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "t.parquet"
-    source = Source(str(path), target="y")
-    for labels, dtype in (([1.0, 2.0], "i"), ([True, False], "b"), (["a", "b"], "U")):
-        pandas.DataFrame({"x": [1.0, 2.0], "y": labels}).to_parquet(path)
-        y = read_samples(source).y
-        assert y.tolist() == labels and y.dtype.kind == dtype
-    pandas.DataFrame({"x": [1.0, 2.0], "y": [1.0, 0.5]}).to_parquet(path)
-    with pytest.raises(CommandError, match="row 1: the label 'y' .* may not have a fraction. Got 0.5"):
-        read_samples(source)
-
-
 def test_a_column_that_is_not_named_is_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",label\n1,a\n2,b\n")
@@ -92,6 +78,9 @@ def test_a_column_that_is_not_named_is_read(tmp_path):
         (HEADER + "1,a,0.5\n2,b,1.7\n", 2, 5, "it may not have a fraction. Got '0.5'"),
         (HEADER + "1,a,1\n2,b,1.7\n", 3, 5, "it may not have a fraction. Got '1.7'"),
         (HEADER + '1,"a' + "\n2,b,1" * 30000, 2, 1, "is not a valid row of CSV: field larger than"),
+        ("label,size,colour\ntrue,18446744073709551616,a\n,1_0,b\n", 3, 2, "Got '1_0'"),
+        ('label,size,colour\n1","n,",a\n', 2, 4, "Got 'n,'"),
+        (HEADER + "true,a,1\n \t\n+2 ,b,0\nbig,b,0\n", 5, 1, "Got 'big'"),
         (HEADER + "1,2,1,9\n2,3,0,9\n", 2, 7, "a row must have 3 fields"),
         (HEADER + '1,a,"1\n2,b,0\n', 2, 5, "a field that starts with a quote must end with one"),
         ("\n" + HEADER + "\nbig,a,1\n", 4, 1, "Got 'big'"),

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.data.chunks import Chunks
@@ -127,6 +127,8 @@ def test_columns_and_files_that_are_not_there(parquet, tmp_path):
     for paths in (str(tmp_path / "none*.csv"), [str(tmp_path / "none.csv")], []):
         with pytest.raises(ValueError, match="paths of Chunks.from_csv must be files"):
             Chunks.from_csv(paths, "label")
+    with pytest.raises(ValueError, match=r"paths of Chunks.from_csv must be a path, .* Got 3\."):
+        Chunks.from_csv(3, "label")
 
 
 @pytest.mark.parametrize(
@@ -147,17 +149,10 @@ def test_values_that_are_not_allowed(table, tmp_path, column, value, error):
         margins.MarginClassifier().fit(chunks)
 
 
-def test_categories_that_are_not_declared(table, parquet):
-    with pytest.raises(ValueError, match=r"'city' must be a finite number\. Got .*categories=\{'city'"):
-        Chunks.from_parquet(parquet, "label")[0]
-
-
 @pytest.mark.parametrize(
     ("text", "params", "error"),
     [
         (b"a,y\n1,0\n2,1,5\n3,0\n", {}, "csv:3:5: a row must have 2 fields, like the header. Got 3"),
-        (b"a,y\n9,1,0\n9,2,1\n", {}, "csv:2:5: a row must have 2 fields, like the header. Got 3"),
-        (b"a,y\n0,1,0\n1,2,1\n", {}, "csv:2:5: a row must have 2 fields, like the header. Got 3"),
         (b"a,b,y\n1,2,0\n2,1\n", {}, "csv:3:4: a row must have 3 fields, like the header. Got 2"),
         (b"a,a,y\n1,2,0\n", {}, "every column must have a different name"),
         (b"", {}, "csv:1:1: must start with a header"),
@@ -180,9 +175,12 @@ def test_categories_that_are_not_declared(table, parquet):
             "a different name.* Got 'a=b=c' twice",
         ),
         (b'c,d,y\n"p\nq",u,0\np,v,1\n', {"categories": {"c": ["p"], "d": ["u"]}}, "csv:2:1: 'c' must"),
-        (b"c,a,y\np,1,0\np\n", {"categories": {"c": ["p"]}}, "csv:3:2: a row must have 3 fields"),
-        (b"y,a,c\n0,1,\n1,2\n", {"categories": {"c": [""]}}, "csv:3:4: a row must have 3 fields"),
         (b"x y,a,y\n3,1,1.5\n", {}, r"csv:2:5: the label 'y' .* may not have a fraction. Got '1.5'"),
+        (
+            b'a,y\n1,"0"\n\n18446744073709551616,0\nx,1\n',
+            {},
+            r"csv:5:1: 'a' must .* categories=\{'a': \[",
+        ),
         (b"a,y\n1, NA\n", {}, r"csv:2:3: the label 'y' must not be missing. Got ' NA'"),
         (b'a,y\n1,0\n2,"1\n3,0\n', {}, "csv:3:3: a field that starts with a quote must end with one"),
         (b'a,c,y\n1,"u\n\n2,v,0', {}, "csv:4:6: a row must have 3 fields, like the header. Got 2"),
@@ -255,7 +253,7 @@ def test_skipped_fields_of_svmlight_are_noted_once_for_a_file(tmp_path):
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize("n_features", [-3, 0, 2.5, True, "3", 2**31])
+@pytest.mark.parametrize("n_features", [0, 2.5, True, 2**31])
 def test_n_features_of_svmlight_is_checked_before_files_are_read(tmp_path, n_features):
     path = tmp_path / "a.svm"
     path.write_text("what is this")
@@ -276,11 +274,6 @@ def test_files_without_a_sample_are_named(tmp_path):
     assert all(len(y) == 0 for _, y in Chunks.from_parquet(tmp_path / "a.parquet", "y"))
 
 
-def test_paths_are_a_path_or_several():
-    with pytest.raises(ValueError, match=r"paths of Chunks.from_csv must be a path, .* Got 3\."):
-        Chunks.from_csv(3, "y")
-
-
 # What is made of chunks.
 
 
@@ -298,13 +291,12 @@ def test_a_model_of_files_is_that_of_the_table(table, parquet):
         of_files.predict(X[X.columns[::-1]])
 
 
-@pytest.mark.parametrize("scaler", [StandardScaler, MaxAbsScaler])
-def test_a_scaler_is_fitted_and_applied_chunk_by_chunk(table, parquet, scaler):
+def test_a_scaler_is_fitted_and_applied_chunk_by_chunk(table, parquet):
     chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
-    of_chunks = scaler()
+    of_chunks = StandardScaler()
     for X, _, _ in chunks:
         of_chunks.partial_fit(X)
-    whole = scaler().fit(expected(table))
+    whole = StandardScaler().fit(expected(table))
     assert_allclose(of_chunks.scale_, whole.scale_)
     scaled = chunks.map(of_chunks.transform)
     X, y, weight = joined(scaled)
@@ -322,7 +314,7 @@ def chunks_of(tmp_path, text, n_bytes=8, **params):
     return Chunks(csv_parts([str(path)], "y", None, params.get("categories"), None, n_bytes))
 
 
-@pytest.mark.parametrize("categories", [["1", "2"], [1, 2], [1.0, 2.0], ["2.0", "1.0"]])
+@pytest.mark.parametrize("categories", [["1", "2"], [1.0, 2.0], ["2.0", "1.0"]])
 def test_categories_are_compared_as_numbers_in_all_files(tmp_path, categories):
     order = 1 if float(categories[0]) == 1 else -1
     for values in (["1", "2"], [1, 2], [1.0, 2.0], [Decimal(1), Decimal(2)]):
@@ -359,7 +351,6 @@ def test_labels_of_csv_have_one_type_in_all_parts(tmp_path, labels, expected):
 @pytest.mark.parametrize(
     ("first", "other", "problem"),
     [
-        ("1", "True", "must be a whole number of 64 bits, as the first labels of the files. Got 'True'"),
         ("1", "red", "must be a whole number of 64 bits, as the first labels of the files. Got 'red'"),
         ("True", "1", "must be true or false, as the first labels of the files. Got '1'"),
     ],
@@ -379,25 +370,6 @@ def test_labels_of_parquet_have_one_type_in_all_files(tmp_path):
         problem = f"{name}: the labels 'y' must be numbers, as in .*a. Got {kind}."
         with pytest.raises(ValueError, match=problem):
             Chunks.from_parquet([tmp_path / "a", tmp_path / name], "y")
-
-
-def test_decimals_of_parquet_are_numbers_and_labels(tmp_path):
-    columns = {"x": [Decimal("0.5"), Decimal("2")], "y": [Decimal(1), Decimal(0)]}
-    pandas.DataFrame(columns).to_parquet(tmp_path / "a")
-    X, y = Chunks.from_parquet(tmp_path / "a", "y")[0]
-    assert X["x"].tolist() == [0.5, 2] and y.tolist() == [1, 0] and y.dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("18446744073709551616", 2.0**64), ("9223372036854775808", 2.0**63)]
-)
-def test_numbers_beyond_64_bits_are_read_and_others_have_their_place(tmp_path, value, expected):
-    chunks = chunks_of(tmp_path, f"x,y\n{value},0\n-1,1\n", 10**6)
-    assert chunks[0][0]["x"].tolist() == [expected, -1]
-    chunks = chunks_of(tmp_path, f'x,y\n1,"0"\n\n{value},0\nx,1\n')
-    with pytest.raises(MalformedFile, match=r"csv:5:1: 'x' must be a finite number. Got 'x'") as caught:
-        list(chunks)
-    assert "categories={'x': [...]}" in str(caught.value)
 
 
 def test_a_stray_quote_does_not_end_a_part_within_a_field(tmp_path):
