@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("margins", "tests", "scripts", "docs", "benchmarks", ".ci", ".github")
+COPIED = ("margins", "tests", "scripts", "docs", ".ci", ".github")
 # Kernels, by regular expressions of their names, and their tests. No tests of forks: a child may inherit
 # the sanitizer's own locks as they are.
 PARTS = {

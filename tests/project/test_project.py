@@ -46,7 +46,7 @@ def test_workflows_install_extras_that_exist(path):
 
 def texts():
     """The files of the checkout that may name a script or a test: dict of str, by path."""
-    folders = ("margins", "tests", "scripts", "docs", "benchmarks", ".github")
+    folders = ("margins", "tests", "scripts", "docs", ".github")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     suffixes = {".md", ".py", ".pyx", ".pxd", ".toml", ".yml", ".rst"}
     named = [path for path in [*files, *ROOT.glob("*")] if path.suffix in suffixes]
