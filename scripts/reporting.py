@@ -37,36 +37,35 @@ ratio: seconds in units of LinearSVC's (in the paper: of DCD's).   -: not in the
 !: ended without its proof (the ConvergenceWarning is in the JSON).   <: not good enough at any tol."""
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Descriptions as they are written, and the defaults of options."""
+
+    def _get_help_string(self, action):
+        has_default = action.default not in (None, False, argparse.SUPPRESS)
+        return f"{action.help or ''} (default: %(default)s)" if has_default else action.help
+
+
+def parser_of(description):
+    """Return a parser whose help shows a script's docstring and the defaults."""
+    return argparse.ArgumentParser(description=description, formatter_class=_Help)
+
+
 def command_line(description):
-    """Return a parser with the options that the scripts have in common: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    """Return a parser with the options of scripts that run data sets: argparse.ArgumentParser."""
+    parser = parser_of(description)
+    option = parser.add_argument
+    option(
+        "--data", "--datasets", nargs="+", metavar="NAME", help="data sets; all present if none is named"
     )
-    parser.add_argument(
-        "--data", "--datasets", nargs="+", metavar="NAME", help="data sets (default: all present)"
+    small = f"only small sets ({', '.join(SMALL)}) unless --data names others; tol by decades"
+    option("--quick", action="store_true", help=small)
+    most = f"full epochs at most; LinearSVC gets {SVC_ITERATIONS} times as many of its iterations"
+    option("--max-iter", type=_positive, default=1000, metavar="N", help=most)
+    option(
+        "--repeats", type=_positive, default=1, metavar="N", help="fits, whose median time is reported"
     )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"only small sets ({', '.join(SMALL)}) unless --data names others; tol by decades",
-    )
-    parser.add_argument(
-        "--max-iter",
-        type=_positive,
-        default=1000,
-        metavar="N",
-        help=f"full epochs at most (default: %(default)s); LinearSVC gets {SVC_ITERATIONS} times as "
-        "many of its iterations",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="number of fits whose median time is reported (default: %(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random_state (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    option("--seed", type=int, default=0, help="random_state")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
     return parser
 
 
@@ -213,6 +212,11 @@ def table(titles, rows):
     upper, lower, *body = aligned([*zip(*heads, strict=True), *rows]).split("\n")
     rule = "-" * max(map(len, [upper, lower, *body]))
     return "\n".join([upper, lower, rule, *body])
+
+
+def markdown(titles, rows):
+    """Return a table of Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [titles, ["---"] * len(titles), *rows])
 
 
 def environment():

@@ -7,7 +7,6 @@ order of adult, and the paper's Table 5 beside it. The paper's own figures are n
 have: these show what its text says of them. `paper_tables.py` measures every table.
 """
 
-import argparse
 import os
 import sys
 import warnings
@@ -24,17 +23,19 @@ from margins.plotting.style import BAND, GRID, look
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import real_data
-from noise_tolerance_data import artificial, data, permuted, present
-from noise_tolerance_studies import AVERAGINGS, Studies, sizes_of
-from noise_tolerance_tables import (
+import reporting
+from noise_tolerance import Draws, artificial, data, permuted, sizes_of
+from runs import (
     ADULT_RUN,
+    AVERAGINGS,
     DEFAULT_RUN,
     FEATURES,
     FOLDS,
     MARGIN,
+    NOISE,
+    PUBLISHED,
     SIZES,
-    TABLE_4,
-    TABLE_5,
+    present,
 )
 
 FIGURES = (3, 4)
@@ -44,26 +45,24 @@ DRAWN = (0.0, 0.25, 1.0, 4.0)  # values of tau in Figure 4
 DPI = 100
 
 
-def studies_by_noise(studies):
-    """Studies over tau and averaging, one artificial data set for each level of noise: dict of Study."""
+def studies_by_noise(draws):
+    """Return the Study over tau and averaging of an artificial data set, by its level of noise."""
+    levels = [float(name.removeprefix(NOISE)) for name in PUBLISHED["4"]]
     return {
-        noise: studies.margins(permuted(*artificial(noise, SEED), SEED), DEFAULT_RUN)
-        for noise in TABLE_4
+        noise: draws.margins(*permuted(*artificial(noise, SEED), SEED), DEFAULT_RUN, FOLDS)
+        for noise in levels
     }
 
 
-def learning_curves(studies):
-    """Accuracies on adult in percent, for every tau and averaging.
+def learning_curves(draws):
+    """Return accuracies on adult in percent, by (tau, averaging).
 
-    Returns
-    -------
-    dict of ndarray, shape (n_sizes, 4)
-        By (tau, averaging); columns: size, mean accuracy, ends of its 95 % T interval over the folds.
+    The columns of an array are the size, the mean accuracy, and the ends of its 95 % T interval.
     """
-    samples = permuted(*data("adult"), SEED)
+    X, y = permuted(*data("adult"), SEED)
     curves = {}
-    for size in sizes_of(samples, FOLDS):
-        (table,) = studies.margins(samples, ADULT_RUN, size).tables
+    for size in sizes_of(y, FOLDS):
+        (table,) = draws.margins(X, y, ADULT_RUN, FOLDS, size).tables
         for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True):
             point = [size, 100 * scores.mean(), *t_interval(100 * scores)]
             curves.setdefault((setting["tau"], setting["averaging"]), []).append(point)
@@ -71,17 +70,7 @@ def learning_curves(studies):
 
 
 def figure_3(studies):
-    """Accuracy against tau on artificial data, a panel for each level of noise.
-
-    Parameters
-    ----------
-    studies : dict of Study
-        By noise; over tau and averaging.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw accuracy against tau on artificial data, a panel for each level of noise."""
     n_rows, n_columns = -(-len(studies) // PANELS), min(len(studies), PANELS)
     size = (max(8.5, 1.2 + 3.8 * n_columns), 1.0 + 2.9 * n_rows)
     figure = Figure(size, layout="constrained")
@@ -89,11 +78,10 @@ def figure_3(studies):
     for ax in axes.flat[len(studies) :]:
         ax.remove()
     for ax, (noise, study) in zip(axes.flat, studies.items(), strict=False):
-        display = LandscapeDisplay.from_study(study, x="tau", y="averaging", ax=ax)
+        LandscapeDisplay.from_study(study, x="tau", y="averaging", ax=ax)
         handles = ax.get_legend_handles_labels()
         ax.get_legend().remove()
         ax.set(title=f"noise {noise:g}", xlabel="tau (units of theta_init)")
-        assert display.y.values == list(AVERAGINGS)
     n_folds = len(next(iter(studies.values())).tables[0].splits)
     figure.suptitle(
         f"Artificial data, f = {FEATURES}, M = {MARGIN:g}: accuracy of {n_folds}-fold cross-validation"
@@ -103,17 +91,7 @@ def figure_3(studies):
 
 
 def figure_4(curves):
-    """Learning curves of adult by tau, a panel for each averaging; the paper's from its Table 5.
-
-    Parameters
-    ----------
-    curves : dict of ndarray
-        As from `learning_curves`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw learning curves of adult by tau, a panel for each averaging; the paper's from its Table 5."""
     figure = Figure((13, 4.8), layout="constrained")
     axes = figure.subplots(1, len(AVERAGINGS), sharey=True)
     for ax, averaging in zip(axes, AVERAGINGS, strict=True):
@@ -123,7 +101,7 @@ def figure_4(curves):
             ax.plot(sizes, accuracies, label=f"tau = {tau:g}, ours", **looks)
             ax.fill_between(sizes, *ends, color=looks["color"], alpha=BAND, linewidth=0)
             looks |= {"linestyle": ":", "markerfacecolor": "white"}
-            published = dict(zip(SIZES, TABLE_5[tau][averaging][0], strict=True))
+            published = dict(zip(SIZES, PUBLISHED["5"][f"{tau:g}"][averaging], strict=True))
             paper = [published[size] for size in sizes]
             ax.plot(sizes, paper, label=f"tau = {tau:g}, paper", **looks)
         ax.fill_between([], [], color="0.5", alpha=BAND, label="95 % T interval, ours")
@@ -136,21 +114,13 @@ def figure_4(curves):
     return figure
 
 
-def save(figure, number, folder):
-    """Write a PNG, and say where it is."""
-    file = folder / f"noise_tolerance_figure_{number}.png"
-    figure.savefig(file, dpi=DPI)
-    print(f"Figure {number}: {file}")
-
-
 def main(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Draw the figures that are requested."""
+    parser = reporting.parser_of(__doc__)
     option = parser.add_argument
-    option("--figures", nargs="+", type=int, choices=FIGURES, default=FIGURES, help="default: both")
+    option("--figures", nargs="+", type=int, choices=FIGURES, default=FIGURES)
     option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
-    option("--out", type=Path, default=Path(), metavar="DIR", help="folder of the PNGs (default: here)")
+    option("--out", type=Path, default=Path(), metavar="DIR", help="folder of the PNGs")
     arguments = parser.parse_args(argv)
     if 4 in arguments.figures and not present("adult"):
         parser.error(
@@ -158,13 +128,14 @@ def main(argv=None):
             f"Got {os.environ.get(real_data.VARIABLE) or 'no folder'}."
         )
     arguments.out.mkdir(parents=True, exist_ok=True)
-    studies = Studies(FOLDS, arguments.n_jobs)
+    draws = Draws(arguments.n_jobs)
+    makers = {3: lambda: figure_3(studies_by_noise(draws)), 4: lambda: figure_4(learning_curves(draws))}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's runs have fixed epochs
-        if 3 in arguments.figures:
-            save(figure_3(studies_by_noise(studies)), 3, arguments.out)
-        if 4 in arguments.figures:
-            save(figure_4(learning_curves(studies)), 4, arguments.out)
+        for number in arguments.figures:
+            file = arguments.out / f"noise_tolerance_figure_{number}.png"
+            makers[number]().savefig(file, dpi=DPI)
+            print(f"Figure {number}: {file}")
 
 
 if __name__ == "__main__":

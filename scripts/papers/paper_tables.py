@@ -5,10 +5,10 @@
 measures what docs/papers.json does not hold yet, first a draw of every block, then the cheapest first,
 and writes that file after every draw: an interrupted run continues where it was. Then it writes
 docs/papers.md. --minutes ends it after the draw in progress; --estimate only says what is left; --page
-only writes the page.
+only writes the page. Papers have their numbers in docs/algorithms.md.
 """
 
-import argparse
+import math
 import sys
 import time
 import warnings
@@ -18,33 +18,36 @@ from sklearn.exceptions import ConvergenceWarning
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
-import paper_comparisons
 import paper_page
 import real_data
 import reporting
-from noise_tolerance_draws import Draws
-from paper_plan import blocks_of
+import reproduce
+from noise_tolerance import Draws
 from paper_results import FILE, Results
+from runs import TABLES, blocks_of
 
 PAPERS = ("1", "2", "4")
-TABLES = (2, 3, 4, 5, 6, 7)
+ROW = ("algorithm", "margin", "n_updates", "J", "gap", "fraction", "seconds", "ratio", "tol", "mark")
+DIGITS = 6
+# Updates depend on the order of the samples, margins hardly: the papers have one order, we draw several.
+N_ORDERS = {"a9a": 10, "w8a": 10, "covtype": 4}  # of covtype they take minutes
 
 
 def command_line():
-    """The options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
     option = parser.add_argument
-    option("--papers", nargs="+", choices=PAPERS, default=PAPERS, help="numbers of docs/algorithms.md")
+    option("--papers", nargs="+", choices=PAPERS, default=PAPERS)
     option("--tables", nargs="+", type=int, choices=TABLES, default=TABLES, help="of paper 4")
-    option("--datasets", nargs="+", metavar="NAME", help="by file or paper (default: all present)")
-    option("--draws", type=int, metavar="N", help="at most, of each block of paper 4")
-    option("--minutes", type=float, default=float("inf"), help="default: no limit")
+    option(
+        "--datasets", nargs="+", metavar="NAME", help="by file or paper; all present if none is named"
+    )
+    option("--draws", type=int, metavar="N", default=math.inf, help="at most, of each block of paper 4")
+    option("--minutes", type=float, default=math.inf)
     option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
     option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
     option("--max-iter", type=int, default=1000, metavar="N", help="epochs, of papers 1 and 2")
-    option("--results", type=Path, default=FILE, metavar="FILE", help="default: docs/papers.json")
+    option("--results", type=Path, default=FILE, metavar="FILE")
     option("--estimate", action="store_true", help="only say what is left of paper 4")
     option("--page", action="store_true", help="only write the page")
     return parser
@@ -59,50 +62,96 @@ def draw(blocks, results, draws, end, say):
             left = [block for block in blocks if block.draws_left(results)]
             if not left:
                 break
-            block = min(left, key=lambda block: (block.is_begun(results), block.seconds_left(results)))
+            undrawn = [block for block in left if math.isnan(block.seconds(results))]
+            block = undrawn[0] if undrawn else min(left, key=lambda block: block.seconds_left(results))
             seed = len(results.seconds(block.key, block.group))
             start = time.process_time()
             values = draws.draw(block.table, block.name, seed, block.columns)
             results.add(block.key, block.group, values, time.process_time() - start)
             results.save()
-            total = sum(each.seconds_left(results) for each in blocks)
-            say(f"Table {block.key}, draw {seed + 1} of {block.n_draws}; {total / 60:.0f} minutes left")
+            minutes = sum(block.seconds_left(results) for block in blocks) / 60
+            say(f"Table {block.key}, draw {seed + 1} of {block.n_draws}; {minutes:.0f} minutes left")
 
 
 def compare(papers, names, results, max_iter, end, say):
     """Measure the papers on maximum margins, as far as their data sets are not in the file."""
-    present = [name for name in paper_comparisons.DATA if name in real_data.available()]
+    present = [name for name in paper_page.DATA if name in real_data.available()]
     for name in (name for name in present if names is None or name in names):
-        for paper in (paper for paper in paper_comparisons.SCRIPTS if paper in papers):
+        for paper in (paper for paper in paper_page.SECTIONS if paper in papers):
             key = f"[{paper}]: {name}"
-            known = paper_comparisons.is_complete(results.comparisons.get(key, ()))
+            # The competitor comes last.
+            known = any(row["algorithm"] == "LinearSVC" for row in results.comparisons.get(key, ()))
             if not known and time.monotonic() < end:
-                results.comparisons[key] = paper_comparisons.measured(paper, name, max_iter)
+                results.comparisons[key] = measured(paper, name, max_iter)
                 results.save()
                 say(key)
 
 
+def measured(paper, name, max_iter):
+    """Return the rows of both tables of a paper for one data set: list of dict."""
+    arguments = arguments_of(paper, max_iter, 0)
+    result = reproduce.reproduce(name, arguments, reporting.Progress(0))
+    rows = [stored(row, table) for table in (1, 2) for row in result[f"table_{table}"]]
+    if paper == "2":
+        updates = updates_of_orders(name, max_iter)
+        for row in rows:
+            if row["table"] == 1:
+                row["updates"] = updates[row["algorithm"]]
+    return rows
+
+
+def updates_of_orders(name, max_iter):
+    """Return the updates in Table 1 of [2] in other orders of the samples, by algorithm."""
+    updates = {}
+    for seed in range(N_ORDERS[name]):
+        arguments = arguments_of("2", max_iter, seed)
+        problem = reproduce.MaximumMargin(name, arguments, reporting.Progress(0))
+        for row in problem.clean_pass_rows():
+            updates.setdefault(row["algorithm"], []).append(row["n_updates"])
+    return updates
+
+
+def arguments_of(paper, max_iter, seed):
+    """Return what `reproduce` reads of a command line: argparse.Namespace."""
+    options = [paper_page.SECTIONS[paper], "--max-iter", str(max_iter), "--seed", str(seed)]
+    return reproduce.command_line().parse_args(options)
+
+
+def stored(row, table):
+    """Return what the file keeps of a row of a table: dict."""
+    values = {"table": table, **{key: rounded(row[key]) for key in ROW if key in row}}
+    return values | {"paper": {key: rounded(value) for key, value in (row["paper"] or {}).items()}}
+
+
+def rounded(value):
+    """Round floats to some significant digits; what is not finite becomes None."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+
+
 def estimate(blocks, results):
-    """Processor minutes that are left, and those that all blocks take together: str."""
+    """Say how many processor minutes are left, and how many all blocks take, as far as known."""
     rows = [
         [
-            *(
-                block.key,
-                str(len(block.columns) or ""),
-                str(len(results.seconds(block.key, block.group))),
-            ),
-            *(str(block.n_draws), f"{block.seconds(results):.1f}"),
+            block.key,
+            str(len(block.columns) or ""),
+            str(len(results.seconds(block.key, block.group))),
+            str(block.n_draws),
+            f"{block.seconds(results):.1f}",
             f"{block.seconds_left(results) / 60:.1f}",
         ]
         for block in blocks
     ]
-    left = sum(block.seconds_left(results) for block in blocks) / 60
-    total = sum(block.n_draws * block.seconds(results) for block in blocks) / 60
+    known = [block for block in blocks if not math.isnan(block.seconds(results))]
+    left = sum(block.seconds_left(results) for block in known) / 60
+    total = sum(block.n_draws * block.seconds(results) for block in known) / 60
     titles = ["table, data", "columns", "draws", "of", "seconds|a draw", "minutes|left"]
     return f"{reporting.table(titles, rows)}\nprocessor minutes: {total:.0f} of all, {left:.0f} left"
 
 
 def main(argv=None):
+    """Measure what is missing, and write the page."""
     arguments = command_line().parse_args(argv)
     results = Results(arguments.results)
     tables = arguments.tables if "4" in arguments.papers else ()

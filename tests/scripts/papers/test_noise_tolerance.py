@@ -1,29 +1,23 @@
-"""The data, studies and figures behind Khardon & Wachman's tables, and what the tables print."""
+"""The data, draws and figures of Khardon & Wachman's tables, and what the tables print."""
 
 import itertools
 import math
 import os
 
-import noise_tolerance_data as data
-import noise_tolerance_tables as tables
+import noise_tolerance as script
 import numpy as np
 import pytest
 import real_data
-from noise_tolerance_draws import Draws, relations
-from noise_tolerance_studies import AVERAGINGS, OFF, Studies, classifier, first_of, sizes_of
+import runs
+from noise_tolerance import OFF, Draws, Reading, artificial, classifier, permuted
+from runs import AVERAGINGS, GRIDS
 from scipy import sparse
 from sklearn.datasets import load_digits
-from sklearn.model_selection import PredefinedSplit
+from sklearn.model_selection import KFold, PredefinedSplit
 
-from margins.model_selection import double_cross_validation
+from margins.model_selection import Stages, double_cross_validation, parameter_search
 
-
-def needs(name):
-    """Mark of a test that reads a real data set."""
-    return pytest.mark.skipif(
-        not (os.environ.get("MARGINS_DATA") and name in real_data.available()),
-        reason=f"MARGINS_DATA does not lead to {name}: the real data sets are not part of the project",
-    )
+OPTIONS = {"random_state": 0, "progress": False}
 
 
 @pytest.fixture
@@ -36,59 +30,55 @@ def small_images(monkeypatch):
         scale = 1 / 16 if name == "usps" else 1
         return real_data.Dataset(name, sparse.csr_matrix(X[rows] * scale), y[rows], "scikit-learn")
 
-    monkeypatch.setenv("MARGINS_DATA", "here")
     monkeypatch.setattr(real_data, "load", load)
-    monkeypatch.setattr(real_data, "available", lambda: ["mnist", "usps"])
 
 
-def test_samples_of_usps_have_its_original_values(small_images):
-    X, y = data.images("usps", "train")
-    assert (X.min(), X.max()) == (-1, 1) and X.shape == (200, 64) and len(y) == 200
-    X, y = data.data("usps")
-    assert X.shape == (260, 64) and len(y) == 260
-    X, y = data.data("mnist")
+def test_training_and_test_set_of_the_digits_are_joined(small_images):
+    X, y = script.data("usps")
+    assert (X.min(), X.max()) == (-1, 1) and X.shape == (260, 64) and len(y) == 260
+    X, y = script.data("mnist")
     assert sparse.issparse(X) and X.shape == (260, 64) and len(y) == 260
 
 
 def test_only_a_kernel_divides_pixels(small_images):
-    assert data.images("mnist", "test")[0].max() == 16
-    assert data.images("mnist", "test", "poly")[0].max() == pytest.approx(16 / 255)
+    assert script.part_of("mnist", "test")[0].max() == 16
+    assert script.part_of("mnist", "test", "poly")[0].max() == pytest.approx(16 / 255)
 
 
-@needs("usps")
+@pytest.mark.skipif(
+    not (os.environ.get("MARGINS_DATA") and "usps" in real_data.available()),
+    reason="MARGINS_DATA does not lead to usps: the real data sets are not part of the project",
+)
 def test_real_samples_of_usps_go_from_minus_one_to_one():
-    X, y = data.images("usps", "test")
+    X, y = script.part_of("usps", "test")
     assert X.shape == (2007, 256) and (X.min(), X.max()) == (-1, 1)
     assert sorted(set(y)) == list(range(10))
 
 
-def test_what_is_not_searched_is_switched_off():
-    model = classifier("longest", tables.DEFAULT_RUN)
-    params = model.get_params()
+def test_parameters_that_are_not_searched_are_switched_off():
+    params = classifier(runs.DEFAULT_RUN, averaging="longest").get_params()
     assert {name: params[name] for name in OFF} == {"tau": 0, "lam": 0, "alpha_bound": math.inf}
     assert (params["averaging"], params["shuffle"], params["eta"], params["max_iter"]) == (
         *("longest", "never", 0.1, 100),
     )
 
 
-def test_folds_are_those_of_the_rows_as_they_are_permuted():
-    X, y = data.permuted(np.arange(12.0)[:, np.newaxis], np.arange(12) % 2, seed=3)
+def test_samples_are_permuted_once():
+    X, y = permuted(np.arange(12.0)[:, np.newaxis], np.arange(12) % 2, seed=3)
     assert sorted(X[:, 0]) == list(range(12)) and np.array_equal(X[:, 0] % 2, y)
-    (table,) = Studies(3).averagings((X, y), {"max_iter": 2}).tables
-    tests = [test.tolist() for _, test in table.splits]
-    assert tests == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
 
 
-def test_table_7_is_searched_on_a_held_out_fifth_of_the_training_set(small_images):
-    drawn = Draws().draw(7, "usps, linear", 3, ("nothing", "tau"))
-    X, y = data.permuted(*data.part_of("usps", "train"), 3)
-    X_test, y_test = data.part_of("usps", "test")
-    both = np.vstack([X, X_test]), np.concatenate([y, y_test])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_table_7_is_searched_on_a_held_out_fifth_of_the_training_set(small_images, kernel):
+    drawn = Draws().draw(7, f"usps, {kernel}", 3, ("nothing", "tau"))
+    X, y = permuted(*script.part_of("usps", "train"), 3)
+    both = script.joined((X, y), script.part_of("usps", "test"))
     outer = [(np.arange(200), np.arange(200, 260))]
     splits = {"outer": outer, "inner": PredefinedSplit([-1] * 160 + [0] * 40)}
+    run = {"eta": 0.1, "max_iter": 10} | (runs.POLY if kernel == "poly" else {})
     for averaging in AVERAGINGS:
-        model, grid = classifier(averaging, {"eta": 0.1, "max_iter": 10}), {"tau": tables.GRIDS["tau"]}
-        study = double_cross_validation(model, grid, *both, **splits, random_state=0, progress=False)
+        model = classifier(run, averaging=averaging)
+        study = double_cross_validation(model, {"tau": GRIDS["tau"]}, *both, **splits, **OPTIONS)
         assert drawn[f"tau, {averaging}"] == pytest.approx(100 * study.mean())
     assert len(drawn) == 6 and min(drawn.values()) > 70
 
@@ -96,23 +86,92 @@ def test_table_7_is_searched_on_a_held_out_fifth_of_the_training_set(small_image
 def test_training_sets_of_a_size_have_both_classes():
     y = np.array([0, 0, 0, 0, 1, 0, 1])
     rows = np.array([1, 2, 3, 5, 6, 4])
-    assert first_of(rows, y, 3).tolist() == [1, 2, 6]
-    assert first_of(rows, y, 5).tolist() == [1, 2, 3, 5, 6]
-    assert sizes_of((None, np.zeros(1200)), 10) == [10, 100, 1000]
+    assert script.first_of(rows, y, 3).tolist() == [1, 2, 6]
+    assert script.first_of(rows, y, 5).tolist() == [1, 2, 3, 5, 6]
+    assert script.sizes_of(np.zeros(1200), 10) == [10, 100, 1000]
+
+
+@pytest.fixture
+def few_epochs(monkeypatch):
+    monkeypatch.setattr(script, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 3})
+    return Draws(reading=Reading(folds=KFold(3)))
+
+
+def study_of(table, data, column, averaging):
+    """Return the Study of one column of Table 3 or 6; the paper's lambda is in units of eta."""
+    run, is_inactive_allowed = script.DEFAULT_RUN, table == 6
+    units = {"lam": run["eta"]}
+    stages = [
+        {
+            name: [value * units.get(name, 1) for value in GRIDS[name][not is_inactive_allowed :]]
+            for name in names
+        }
+        for names in runs.COLUMNS[column]
+    ]
+    grid = Stages(*stages) if len(stages) > 1 else (stages or [{}])[0]
+    model, folds = classifier(run, averaging=averaging), KFold(3)
+    if table == 3:
+        return parameter_search(model, grid, *data, cv=folds, **OPTIONS)
+    return double_cross_validation(model, grid, *data, outer=folds, inner=folds, **OPTIONS)
+
+
+def small(noise, seed):
+    X, y = permuted(*artificial(noise, seed), seed)
+    return X[:90], y[:90]
+
+
+@pytest.mark.slow
+def test_a_draw_has_the_accuracies_of_separate_studies(few_epochs, monkeypatch):
+    monkeypatch.setattr(few_epochs, "_drawn", lambda name, seed: small(0.25, seed))
+    # Of equal settings of a product, the two take the first in different orders: Table 3 does not care.
+    for table, column in ((3, "tau-x-lambda"), (6, "tau")):
+        columns = ("nothing", column, "alpha")
+        drawn = few_epochs.draw(table, "noise 0.25", 4, columns)
+        assert len(drawn) == 9
+        for column, averaging in itertools.product(columns, AVERAGINGS):
+            study = study_of(table, small(0.25, 4), column, averaging)
+            assert drawn[f"{column}, {averaging}"] == pytest.approx(100 * study.mean())
+
+
+def test_stages_choose_in_turn(few_epochs, monkeypatch):
+    monkeypatch.setattr(few_epochs, "_drawn", lambda name, seed: small(0.1, seed))
+    drawn = few_epochs.draw(6, "noise 0.1", 1, ("tau-then-alpha", "tau-then-lambda"))
+    for column in ("tau-then-alpha", "tau-then-lambda"):
+        study = study_of(6, small(0.1, 1), column, "last")
+        assert drawn[f"{column}, last"] == pytest.approx(100 * study.mean())
+
+
+def test_settings_of_columns_are_listed_once():
+    assert script.settings_of(("nothing",)) == [{"tau": 0.0, "lam": 0.0, "alpha_bound": np.inf}]
+    assert len(script.settings_of(("nothing", "tau", "tau-x-lambda"))) == 49
+    assert len(script.settings_of(tuple(runs.COLUMNS))) == 49 + 7 * 6
+
+
+def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch):
+    monkeypatch.setattr(script, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 30})
+    accuracies = [
+        Draws(reading=Reading(folds=KFold(3), lambda_of_eta=lambda_of_eta)).draw(
+            4, "noise 0", 0, ("lambda",)
+        )["lambda, last"]
+        for lambda_of_eta in (True, False)
+    ]
+    data = permuted(*artificial(0.0, 0), 0)
+    assert accuracies[0] == pytest.approx(100 * study_of(3, data, "lambda", "last").mean())
+    assert accuracies[0] > accuracies[1]
 
 
 @pytest.fixture
 def figures(monkeypatch):
     """The script of the figures, on small data and few epochs."""
-    script = pytest.importorskip("noise_tolerance_figures", exc_type=ImportError)
+    figures = pytest.importorskip("noise_tolerance_figures", exc_type=ImportError)
     X, y = load_digits(n_class=2, return_X_y=True)
-    monkeypatch.setattr(script, "data", lambda name: (X, y))
-    monkeypatch.setattr(script, "present", lambda name: True)
-    monkeypatch.setattr(script, "FOLDS", 3)
-    monkeypatch.setattr(script, "DPI", 30)
+    monkeypatch.setattr(figures, "data", lambda name: (X, y))
+    monkeypatch.setattr(figures, "present", lambda name: True)
+    monkeypatch.setattr(figures, "FOLDS", 3)
+    monkeypatch.setattr(figures, "DPI", 30)
     for run in ("DEFAULT_RUN", "ADULT_RUN"):
-        monkeypatch.setattr(script, run, {"eta": 0.4, "max_iter": 1})
-    return script
+        monkeypatch.setattr(figures, run, {"eta": 0.4, "max_iter": 1})
+    return figures
 
 
 @pytest.mark.slow
@@ -125,8 +184,8 @@ def test_figures_are_written(figures, tmp_path, capsys):
 
 
 def test_learning_curves_have_every_size_that_the_folds_allow(figures):
-    curves = figures.learning_curves(Studies(3))
-    assert set(curves) == set(itertools.product(tables.GRIDS["tau"], AVERAGINGS))
+    curves = figures.learning_curves(Draws())
+    assert set(curves) == set(itertools.product(GRIDS["tau"], AVERAGINGS))
     for points in curves.values():
         sizes, accuracies, low, high = points.T
         assert sizes.tolist() == [10, 100]  # of 360 samples in three folds
@@ -135,8 +194,7 @@ def test_learning_curves_have_every_size_that_the_folds_allow(figures):
 
 
 def test_a_figure_without_data_is_an_error(figures, monkeypatch, capsys):
-    monkeypatch.delenv("MARGINS_DATA", raising=False)
-    monkeypatch.setattr(figures, "present", data.present)
+    monkeypatch.setattr(figures, "present", lambda name: False)
     with pytest.raises(SystemExit):
         figures.main(["--figures", "4"])
     assert "--figures 4 needs the files of a9a" in capsys.readouterr().err
@@ -149,51 +207,41 @@ def test_features_may_be_multiplied_by_a_constant():
     for averaging, setting in itertools.product(
         AVERAGINGS, [OFF, {"tau": 0.5, "lam": 0.25, "alpha_bound": 5}]
     ):
-        model = classifier(averaging, {"eta": 0.1, "max_iter": 5}).set_params(**setting)
-        small, large = (model.fit(c * X[:50], y[:50]).predict(c * X[50:]) for c in (1, 4))
-        assert np.array_equal(small, large)
+        model = classifier({"eta": 0.1, "max_iter": 5}, averaging=averaging, **setting)
+        first, second = (model.fit(c * X[:50], y[:50]).predict(c * X[50:]) for c in (1, 4))
+        assert np.array_equal(first, second)
 
 
 def test_published_tables_are_complete():
-    for published in (*tables.TABLE_3.values(), *tables.TABLE_4.values()):
-        assert [len(published[averaging]) for averaging in AVERAGINGS] == [len(tables.SEARCHED)] * 3
-    for published in tables.TABLE_5.values():
-        assert np.shape([published[averaging] for averaging in AVERAGINGS]) == (3, 2, len(tables.SIZES))
-    for published in tables.TABLE_6.values():
-        assert np.shape([published[averaging] for averaging in AVERAGINGS]) == (
-            3,
-            2,
-            len(tables.COLUMNS),
-        )
-    for (_, kernel), published in tables.TABLE_7.items():
-        length = len(tables.OPTIMIZED) if kernel == "linear" else 2
-        assert [len(published[averaging]) for averaging in AVERAGINGS] == [length] * 3
-    numbers = [
-        number
-        for table in (tables.TABLE_3, tables.TABLE_4, tables.TABLE_7)
-        for block in table.values()
-        for averaging in block.values()
-        for number in averaging
-    ]
-    assert len(numbers) == 10 * 18 + 5 * 18 + 3 * 15 + 2 * 6
-    assert all(number is None or 50 < number < 100 for number in numbers)
-    assert set(tables.TABLE_3) | set(tables.TABLE_6_SVM) <= set(real_data.ENTRIES)
-    assert list(tables.GRIDS["tau"]) == list(tables.TABLE_5)
-    assert len(tables.TABLE_6) == 8 and set(tables.TABLE_6) - {"noise 0.05"} == set(tables.TABLE_6_SVM)
+    for table in (3, 4, 5, 6, 7):
+        for data, rows in runs.PUBLISHED[str(table)].items():
+            length = 2 if data.endswith("poly") else len(runs.COLUMNS_OF[table])
+            assert [len(rows[averaging]) for averaging in AVERAGINGS] == [length] * 3, (table, data)
+            assert all(math.isnan(x) or 50 < x < 100 for row in rows.values() for x in row)
+    assert set(runs.PUBLISHED["3"]) | set(runs.PUBLISHED["svm"]) <= set(real_data.ENTRIES)
+    assert [float(tau) for tau in runs.PUBLISHED["5"]] == list(GRIDS["tau"])
+    assert set(runs.PUBLISHED["6"]) - {"noise 0.05"} == set(runs.PUBLISHED["svm"])
 
 
-def test_dominance_in_table_2_adds_up():
-    for row in tables.TABLE_2.values():
-        counts = dict(zip(tables.RELATIONS, row, strict=True))
-        assert len(row) == 7
-        # Where all three are equal, no two differ.
+def test_relations_in_table_2_add_up():
+    rows = [row["data sets"] for row in runs.PUBLISHED["2"].values()]
+    for row in rows:
+        counts = dict(zip(runs.RELATIONS, row, strict=True))
+        # If all three are equal, no two differ.
         assert counts["V > C"] + counts["C > V"] <= 30 - counts["V = L = C"]
-    assert sum(row[0] for row in tables.TABLE_2.values()) == 59  # the paper's text
-    assert 150 - sum(row[5] for row in tables.TABLE_2.values()) == 138
+    assert sum(row[0] for row in rows) == 59  # the paper's text
+    assert 150 - sum(row[5] for row in rows) == 138
 
 
-def test_relations_are_those_of_three_accuracies():
-    assert relations([0.8, 0.8, 0.8]) == [False] * 6 + [True]
-    assert relations([0.8, 0.9, 0.9]) == [True, False, True, False, False, False, False]
-    assert relations([0.9, 0.7, 0.8]) == [False, True, False, False, True, True, False]
-    assert relations([0.1 + 0.2, 0.3, 0.3]) == [False] * 6 + [True]  # rounding is no difference
+@pytest.mark.parametrize(
+    ("accuracies", "relations"),
+    [
+        ([0.8, 0.8, 0.8], "V = L = C"),
+        ([0.8, 0.9, 0.9], "V > C, L > C"),
+        ([0.9, 0.7, 0.8], "V > L, C > L, C > V"),
+        ([0.1 + 0.2, 0.3, 0.3], "V = L = C"),  # rounding is no difference
+    ],
+)
+def test_relations_compare_three_accuracies(accuracies, relations):
+    holds = zip(runs.RELATIONS, script.relations(accuracies), strict=True)
+    assert ", ".join(relation for relation, is_true in holds if is_true) == relations

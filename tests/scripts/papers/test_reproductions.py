@@ -1,4 +1,4 @@
-"""The reproduction scripts: their command lines, their JSON, and the two measures they report."""
+"""The reproductions of papers on maximum margins: their command line, JSON, and measures."""
 
 import contextlib
 import functools
@@ -8,23 +8,24 @@ import os
 
 import numpy as np
 import pytest
+import real_data
 import reporting
-import reproduce_maximum_margin
-import reproduce_soft_margin
+import reproduce
 import soft_margins
 from sklearn.svm import LinearSVC
 
 import margins
 
 SET = "promoters"
+PAPERS = ("maximum-margin", "soft-margin")
 needs_data = pytest.mark.skipif(
-    not (os.environ.get("MARGINS_DATA") and SET in reproduce_maximum_margin.real_data.available()),
+    not (os.environ.get("MARGINS_DATA") and SET in real_data.available()),
     reason=f"MARGINS_DATA does not lead to {SET}: the real data sets are not part of the project",
 )
 
 
 def read(file):
-    """The results of the one data set in a JSON file."""
+    """Return the results of the one data set in a JSON file."""
     report = json.loads(file.read_text())
     assert set(report) == {"source", "environment", "arguments", "data_sets"}
     assert str(file.parent) not in file.read_text()
@@ -36,14 +37,14 @@ def read(file):
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory):
-    """Run a script once: script -> its output and its results."""
+    """Reproduce a paper once: paper -> the output and the results."""
 
     @functools.cache
-    def run(script):
+    def run(paper):
         file = tmp_path_factory.mktemp("reproduced") / "results.json"
         output, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-            script.main(["--quick", "--data", SET, "--json", str(file)])
+            reproduce.main([paper, "--quick", "--data", SET, "--json", str(file)])
         assert errors.getvalue() == ""
         return output.getvalue(), read(file)
 
@@ -52,7 +53,7 @@ def reproduced(tmp_path_factory):
 
 @needs_data
 def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
-    output, result = reproduced(reproduce_maximum_margin)
+    output, result = reproduced("maximum-margin")
     low, high = result["maximum"]["ours"]
     assert 0.99 * high < low <= high * (1 + 1e-9)
     assert [row["algorithm"] for row in result["table_1"]] == ["pdm", "pfm", "pdm-succ", "pfm(2)"]
@@ -74,8 +75,8 @@ def test_maximum_margin_reports_every_algorithm_within_its_bounds(reproduced):
 
 
 @needs_data
-def test_margins_computed_from_the_solution_are_those_certified(reproduced):
-    _, result = reproduced(reproduce_maximum_margin)
+def test_margins_computed_from_the_solution_equal_the_certified_margins(reproduced):
+    _, result = reproduced("maximum-margin")
     by_clean_pass = [row for row in result["table_1"] if row["algorithm"].startswith("pdm")]
     by_proof = [row for row in result["table_2"] if "LinearSVC" not in row["algorithm"]]
     for row in by_proof:
@@ -90,7 +91,7 @@ def test_margins_computed_from_the_solution_are_those_certified(reproduced):
 
 @needs_data
 def test_soft_margin_reports_objectives_within_the_proven_gaps(reproduced):
-    output, result = reproduced(reproduce_soft_margin)
+    output, result = reproduced("soft-margin")
     low, high = result["optimum"]["ours"]
     assert 0 < low <= high * (1 + 1e-9)
     first, second = result["table_1"], result["table_2"]
@@ -108,10 +109,11 @@ def test_soft_margin_reports_objectives_within_the_proven_gaps(reproduced):
 
 
 @needs_data
-@pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
-def test_a_fit_without_its_proof_is_marked(script, tmp_path, capfd):
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_fit_without_its_proof_is_marked(paper, tmp_path, capfd):
     file = tmp_path / "results.json"
-    script.main([*("--quick", "--max-iter", "1", "--repeats", "2", "--data", SET, "--json", str(file))])
+    options = ["--quick", "--max-iter", "1", "--repeats", "2", "--data", SET]
+    reproduce.main([paper, *options, "--json", str(file)])
     captured = capfd.readouterr()
     result = read(file)
     unproven = [row for row in result["table_1"] + result["table_2"] if row["warning"]]
@@ -121,28 +123,28 @@ def test_a_fit_without_its_proof_is_marked(script, tmp_path, capfd):
     assert captured.err == ""
 
 
-def rejected(script, capsys, *arguments):
-    """The message of a script that exits with code 2."""
+def rejected(capsys, *arguments):
+    """Return the message of a command that exits with code 2."""
     with pytest.raises(SystemExit) as stop:
-        script.main(arguments)
+        reproduce.main(arguments)
     assert stop.value.code == 2
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("script", [reproduce_maximum_margin, reproduce_soft_margin])
-def test_invalid_options_are_rejected_with_the_reason(script, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("paper", PAPERS)
+def test_invalid_options_are_rejected_with_the_reason(paper, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
-    assert "MARGINS_DATA must be set" in rejected(script, capsys)
+    assert "MARGINS_DATA must be set" in rejected(capsys, paper)
     monkeypatch.setenv("MARGINS_DATA", str(tmp_path))
-    assert "Got none to run" in rejected(script, capsys)
-    assert "Got 'a9b'" in rejected(script, capsys, "--data", "a9b")
-    assert "at least 1. Got 0" in rejected(script, capsys, "--max-iter", "0")
+    assert "Got none to run" in rejected(capsys, paper)
+    assert "Got 'a9b'" in rejected(capsys, paper, "--data", "a9b")
+    assert "at least 1. Got 0" in rejected(capsys, paper, "--max-iter", "0")
 
 
 @needs_data
 def test_a_file_that_cannot_be_written_is_an_error_before_any_run(tmp_path, capsys):
     file = tmp_path / "nowhere" / "results.json"
-    reason = rejected(reproduce_soft_margin, capsys, "--data", SET, "--json", str(file))
+    reason = rejected(capsys, "soft-margin", "--data", SET, "--json", str(file))
     assert "--json must be a file that can be written" in reason
 
 
@@ -167,7 +169,7 @@ def test_soft_margin_does_not_depend_on_the_length_of_the_weight_vector():
     assert soft_margins.extended_margin(fit, 0.5) == 0
 
 
-def test_directional_margin_is_that_of_the_materialised_diagonal():
+def test_directional_margin_equals_the_margin_with_a_materialised_diagonal():
     X, y = overlapping_classes()
     delta = 0.7
 
@@ -178,15 +180,15 @@ def test_directional_margin_is_that_of_the_materialised_diagonal():
     data = y[:, np.newaxis] * np.hstack([X, np.ones((60, 1)), delta * np.diag(y)])
     a = fit.classifier.dual_coef_[0] @ data
     expected = (data @ a).min() / np.linalg.norm(a)
-    assert reproduce_maximum_margin.directional_margin(fit, delta) == pytest.approx(expected, rel=1e-9)
+    assert reproduce.directional_margin(fit, delta) == pytest.approx(expected, rel=1e-9)
 
 
-def test_objective_is_that_of_the_l1_svm():
+def test_the_objective_belongs_to_the_l1_svm():
     X, y = overlapping_classes()
     fit = reporting.timed_fit(lambda: LinearSVC(loss="hinge", fit_intercept=False), X, y)
     w = fit.classifier.coef_[0]
     expected = w @ w / 2 + sum(max(0, 1 - label * (row @ w)) for row, label in zip(X, y, strict=True))
-    assert reproduce_soft_margin.objective(fit) == pytest.approx(expected, rel=1e-12)
+    assert reproduce.objective(fit) == pytest.approx(expected, rel=1e-12)
 
 
 def test_largest_tol_is_the_largest_of_the_grid_that_is_good():
