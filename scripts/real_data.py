@@ -5,44 +5,10 @@ that holds them, one folder a set (``a9a/``, ``w8a/``, ...), in their distributo
 
 ``load`` returns a set as distributed: raw values, rows in file order (many files are sorted by
 class, so shuffle before on-line training), original labels. ``binary`` returns the two-class task
-with labels -1 and +1. Form "csr" is sparse, float64 with int32 indices; "dense" is float64.
+with labels -1 and +1. X is float64, as CSR with int32 indices or, read from text, dense.
 
-=======================  ======  =====  ========  =======  =====  ======================
-name                      train   test  features  classes  form   +1 in the binary task
-=======================  ======  =====  ========  =======  =====  ======================
-a9a                       32561  16281       123        2  csr    1
-w8a                       49749      -       300        2  csr    1
-covtype                  581012      -        54        7  csr    1; features x 0.001
-news20                    15935      -     62061       20  csr    1..10
-sector                     6412   3207     55197      105  csr    1..52
-basehock                   1993      -      4862        2  csr    2
-pcmac                      1943      -      3289        2  csr    2
-relathe                    1427      -      4322        2  csr    2
-mushrooms                  8124      -       112        2  csr    2
-splice                     1000   2175        60        2  csr    1
-madelon                    2000    600       500        2  csr    1
-arcene                      100      -     10000        2  csr    1
-duke                         44      -      7129        2  csr    1
-colon-cancer                 62      -      2000        2  csr    1
-singh                       102      -     12600        2  csr    2
-shipp                        77      -      7129        2  csr    2 (minority)
-gravier                     168      -      2905        2  csr    2 (minority)
-usps                       7291   2007       256       10  csr    0..4
-mnist                     60000  10000       784       10  csr    0..4
-skin_nonskin             245057      -         3        2  dense  2
-breast-cancer-wisconsin     699      -         9        2  dense  4 (minority)
-wdbc                        569      -        30        2  dense  M (minority)
-wpbc                        198      -        33        2  dense  R (minority)
-crx                         690      -        46        2  dense  "+" (minority)
-ionosphere                  351      -        34        2  dense  g
-sonar                       208      -        60        2  dense  R (minority)
-bupa                        345      -         6        2  dense  2
-promoters                   106      -       228        2  dense  "+"
-spambase                   4601      -        57        2  dense  1 (minority)
-satimage                   4435   2000        36        6  dense  1, 2, 3
-shuttle                   43500  14500         9        7  dense  1, 2, 3
-australian                  690      -        14        2  dense  1 (minority)
-=======================  ======  =====  ========  =======  =====  ======================
+`real_data.toml` lists the sets: how they are read, their features, and the labels that are +1 in the
+binary task.
 
 A nominal attribute becomes one indicator column per value, values in sorted order. A missing value
 ("?") is all-zero indicators when nominal and the mean of its column when numeric. With crx this
@@ -61,7 +27,8 @@ import gzip
 import itertools
 import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -85,19 +52,19 @@ class Dataset(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """The table's entry for one data set. Column numbers refer to the text file."""
+    """The entry of real_data.toml for one data set."""
 
-    reader: Callable  # (paths, entry) -> X, y
+    reader: str
     n_features: int
-    positive: Sequence[int] | Sequence[str]  # the labels that are +1 in the binary task
+    positive: Sequence[int] | Sequence[str]
     source: str
-    train: tuple[str, ...]
-    test: tuple[str, ...] = ()
-    scale: float = 1.0  # factor of the features in the binary task
+    train: Sequence[str]
+    test: Sequence[str] = ()
+    scale: float = 1.0
     label: int = -1
-    omitted: Sequence[int] = ()  # identifiers and names: no features
+    omitted: Sequence[int] = ()
     nominal: Sequence[int] = ()
-    sequence: bool = False  # the last column is a word; its letters are nominal values
+    sequence: bool = False
 
 
 def available() -> list[str]:
@@ -108,36 +75,20 @@ def available() -> list[str]:
     return sorted(
         name
         for name, entry in ENTRIES.items()
-        if all((Path(folder) / file).is_file() for file in entry.train + entry.test)
+        if all((Path(folder) / file).is_file() for file in (*entry.train, *entry.test))
     )
 
 
 def load(name: str, part: str = "train") -> Dataset:
-    """Read a data set as distributed.
+    """Read the part of a data set, "train" or "test", as distributed.
 
-    Parameters
-    ----------
-    name : str
-        A name of the table in the module's docstring.
-    part : {"train", "test"}
-        "test" where the distributor gives one.
-
-    Returns
-    -------
-    Dataset
-        X is csr_matrix (float64, int32 indices) or ndarray (float64); y holds the original labels,
-        int64, or str where they are letters or signs.
-
-    Raises
-    ------
-    ValueError
-        If a name or part is unknown, or the columns of a file differ from the table.
-    FileNotFoundError
-        MARGINS_DATA is not set, or a file is not there.
+    The labels are int64, or str if they are letters or signs. A ValueError says that a name or part is
+    unknown, or that a file has other columns than the table; a FileNotFoundError that MARGINS_DATA is
+    not set, or lacks a file.
     """
     entry = _entry(name)
     paths = _paths(name, entry, part)
-    X, y = entry.reader(paths, entry)
+    X, y = READERS[entry.reader](paths, entry)
     if X.shape[1] != entry.n_features:
         raise ValueError(
             f"{paths[0]} must give {name} its {entry.n_features} features. Got {X.shape[1]}."
@@ -271,58 +222,11 @@ def _read_text(paths, entry):
     return np.hstack(columns), _labels(table[:, label])
 
 
-def _svmlight(n_features, positive, source, train, *test) -> Entry:
-    return Entry(_read_svmlight, n_features, positive, source, (train,), test)
-
-
-def _text(n_features, positive, source, train, *test, **columns) -> Entry:
-    return Entry(_read_text, n_features, positive, source, (train,), test, **columns)
-
-
-UCI = "UCI"
-NEWSGROUPS = "20 Newsgroups (Lang 1995)"
-ENTRIES = {
-    "a9a": _svmlight(123, [1], "UCI Adult, binarised (Platt)", "a9a/a9a.bz2", "a9a/a9a.t.bz2"),
-    "w8a": _svmlight(300, [1], "Web (Platt 1998)", "w8a/w8a.bz2"),
-    "covtype": Entry(_read_integers, 54, [1], UCI, ("covtype/covtype.data.xz",), scale=0.001),
-    "news20": _svmlight(62061, range(1, 11), f"{NEWSGROUPS}, LIBSVM", "news20/news20.bz2"),
-    "sector": _svmlight(
-        55197, range(1, 53), "LIBSVM scale", "sector/sector.scale.bz2", "sector/sector.t.scale.bz2"
-    ),
-    "basehock": _svmlight(4862, [2], NEWSGROUPS, "basehock/BASEHOCK.bz2"),
-    "pcmac": _svmlight(3289, [2], NEWSGROUPS, "pcmac/PCMAC.bz2"),
-    "relathe": _svmlight(4322, [2], NEWSGROUPS, "relathe/RELATHE.bz2"),
-    "mushrooms": _svmlight(112, [2], UCI, "mushrooms/mushrooms.bz2"),
-    "splice": _svmlight(60, [1], UCI, "splice/splice.bz2", "splice/splice.t.bz2"),
-    "madelon": _svmlight(500, [1], UCI, "madelon/madelon.bz2", "madelon/madelon.t.bz2"),
-    "arcene": _svmlight(10000, [1], UCI, "arcene/arcene.bz2"),
-    "duke": _svmlight(7129, [1], "West et al. 2001, LIBSVM", "duke/duke.bz2"),
-    "colon-cancer": _svmlight(2000, [1], "Alon et al. 1999", "colon-cancer/colon-cancer.bz2"),
-    "singh": _svmlight(12600, [2], "Singh et al. 2002", "singh/singh.bz2"),
-    "shipp": _svmlight(7129, [2], "Shipp et al. 2002", "shipp/shipp.bz2"),
-    "gravier": _svmlight(2905, [2], "Gravier et al. 2010", "gravier/gravier.bz2"),
-    "usps": _svmlight(256, range(5), "Hull 1994", "usps/usps.bz2", "usps/usps.t.bz2"),
-    "mnist": Entry(
-        _read_images,
-        784,
-        range(5),
-        "LeCun et al. 1998",
-        ("mnist/train-images-idx3-ubyte.xz", "mnist/train-labels-idx1-ubyte.gz"),
-        ("mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz"),
-    ),
-    "skin_nonskin": _text(3, [2], UCI, "skin_nonskin/Skin_NonSkin.txt.bz2"),
-    "breast-cancer-wisconsin": _text(
-        9, [4], UCI, "breast-cancer-wisconsin/breast-cancer-wisconsin.data", omitted=[0]
-    ),
-    "wdbc": _text(30, ["M"], UCI, "wdbc/wdbc.data", label=1, omitted=[0]),
-    "wpbc": _text(33, ["R"], UCI, "wpbc/wpbc.data", label=0),  # the id is not in this file
-    "crx": _text(46, ["+"], UCI, "crx/crx.data", nominal=[0, 3, 4, 5, 6, 8, 9, 11, 12]),
-    "ionosphere": _text(34, ["g"], UCI, "ionosphere/ionosphere.data"),
-    "sonar": _text(60, ["R"], UCI, "sonar/sonar.all-data"),
-    "bupa": _text(6, [2], UCI, "bupa/bupa.data"),
-    "promoters": _text(228, ["+"], UCI, "promoters/promoters.data", label=0, omitted=[1], sequence=True),
-    "spambase": _text(57, [1], UCI, "spambase/spambase.data.bz2"),
-    "satimage": _text(36, [1, 2, 3], UCI, "satimage/sat.trn.bz2", "satimage/sat.tst.bz2"),
-    "shuttle": _text(9, [1, 2, 3], UCI, "shuttle/shuttle.trn.bz2", "shuttle/shuttle.tst.bz2"),
-    "australian": _text(14, [1], UCI, "australian/australian.dat"),
+READERS = {
+    "svmlight": _read_svmlight,
+    "integers": _read_integers,
+    "images": _read_images,
+    "text": _read_text,
 }
+TABLE = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+ENTRIES = {name: Entry(**fields) for name, fields in tomllib.loads(TABLE).items()}

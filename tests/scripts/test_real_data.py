@@ -139,14 +139,6 @@ def test_published_figures_cover_the_table():
     assert parts == set(PUBLISHED)
 
 
-def test_docstring_lists_the_table():
-    listed = {tuple(line.split()[:4]) for line in real_data.__doc__.splitlines() if line.strip()}
-    for name, entry in real_data.ENTRIES.items():
-        train = PUBLISHED[name, "train"][0]
-        test = PUBLISHED[name, "test"][0] if entry.test else "-"
-        assert (name, str(train), str(test), str(entry.n_features)) in listed
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Stand in for the data: a folder that starts empty and a function that writes one file."""
