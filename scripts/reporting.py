@@ -1,4 +1,4 @@
-"""Common parts of the reproductions: command line, timed fits, tables for people, JSON for machines."""
+"""Parts that scripts share: command lines, timed fits, tables for people, JSON for machines."""
 
 import argparse
 import json
@@ -28,7 +28,7 @@ except ImportError:
     tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # the sets that --quick runs
-FILES = ("cache", "figure", "json", "out")  # their paths are not part of the results
+FILES = ("cache", "figure", "folder", "json", "out")  # their paths are not part of the results
 SVC_ITERATIONS = 10  # LinearSVC's iterations for one of our full epochs, which may have many passes
 DECADES = range(1, -7, -1)  # powers of 10 in the grid of tol
 LEGEND = """\
@@ -77,7 +77,7 @@ def _positive(text):
 
 
 def chosen_data(parser, arguments):
-    """Return the names of the data sets to run: list of str. Exit with code 2 if there are none."""
+    """Return the names of the data sets to run, or exit with code 2 if there are none."""
     if not os.environ.get(real_data.VARIABLE):
         parser.error(
             f"the environment variable {real_data.VARIABLE} must be set to the folder that holds the "
@@ -113,7 +113,7 @@ class Fit:
 
     @property
     def scores(self):
-        """y_k (w.x_k + bias) of every sample: ndarray of float64, shape (n_samples,)."""
+        """Return y_k (w.x_k + bias) of every sample."""
         return self.y * self.classifier.decision_function(self.X)
 
     @property
@@ -128,16 +128,27 @@ class Fit:
         }
 
 
+def timed(call):
+    """Return the result of a call, and its processor seconds, in which other work counts little."""
+    start = time.process_time()
+    result = call()
+    return result, time.process_time() - start
+
+
+def least_time(call, repeats):
+    """Return the last result of several calls, and the least processor seconds of one."""
+    results, seconds = zip(*(timed(call) for _ in range(repeats)), strict=True)
+    return results[-1], min(seconds)
+
+
 def timed_fit(make, X, y, repeats=1):
     """Fit `make()` `repeats` times, and return the Fit."""
     seconds, message = [], None
     for _ in range(repeats):
-        classifier = make()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            start = time.process_time()  # as in the papers; other work counts little
-            classifier.fit(X, y)
-            seconds.append(time.process_time() - start)
+            classifier = make()
+            seconds.append(timed(lambda: classifier.fit(X, y))[1])  # noqa: B023
         for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):
                 message = str(warning.message)
@@ -175,7 +186,7 @@ def fit_at_tol(tol, make, good, X, y, repeats=1):
 
 
 def number(value, digits=4):
-    """`value` in that many significant digits, also if they are 0; '-' for None: str."""
+    """Write a number with that many significant digits, also if they are 0; "-" for None."""
     if value is None:
         return "-"
     if value == 0 or not 1e-4 <= abs(value) < 1e7:
@@ -184,30 +195,19 @@ def number(value, digits=4):
 
 
 def paired(*titles):
-    """Titles of pairs of columns, the paper's and ours."""
+    """Return the titles of pairs of columns, the paper's and ours."""
     return [half for title in titles for half in (f"{title}|paper", "|ours")]
 
 
 def pair(row, key, digits, factor=1):
-    """The paper's value and ours, times `factor`: list of str. The paper's 0 at the end is cut."""
+    """Return the paper's value, whose 0 at the end is cut, and ours, times `factor`: list of str."""
     values = [(row["paper"] or {}).get(key), row.get(key)]
     paper, ours = (None if value is None else factor * value for value in values)
     return ["-" if paper is None else f"{paper:.{digits}g}", number(ours, digits)]
 
 
 def table(titles, rows):
-    """Columns under two lines of titles; the first column to the left, the others to the right.
-
-    Parameters
-    ----------
-    titles : sequence of str
-        "upper|lower" or "lower".
-    rows : sequence of sequence of str
-
-    Returns
-    -------
-    str
-    """
+    """Return columns under two lines of titles, "upper|lower"."""
     heads = [title.split("|") if "|" in title else ["", title] for title in titles]
     upper, lower, *body = aligned([*zip(*heads, strict=True), *rows]).split("\n")
     rule = "-" * max(map(len, [upper, lower, *body]))
@@ -252,7 +252,7 @@ class Progress:
 
 
 def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=LEGEND):
-    """The whole of a script: every data set in turn, reported as soon as it is done; their results.
+    """Run every data set in turn, report it as soon as it is done, and return their results.
 
     ``reproduce(name, arguments, progress)`` returns the results of one set, a dict for the JSON;
     ``text`` makes of it a str for people; `fits` is the number of its ``progress.step``.
@@ -261,7 +261,9 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     arguments = parser.parse_args(argv)
     names = choose(parser, arguments)
     try:
-        write_json(arguments, source, [])  # a file that cannot be written is an error now
+        write_json(
+            arguments, source=source, data_sets=[]
+        )  # a file that cannot be written is an error now
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     progress = Progress(fits * len(names))
@@ -273,12 +275,14 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     for name in names:
         results.append(reproduce(name, arguments, progress))
         progress.print(text(results[-1]))
-        write_json(arguments, source, results)  # finished results survive an interruption
+        write_json(
+            arguments, source=source, data_sets=results
+        )  # finished results survive an interruption
     return results
 
 
 def save_picture(parser, path, draw):
-    """Let ``draw(path)`` write a picture; say where it is, or why there is none."""
+    """Write a picture by ``draw(path)``, and say where it is, or why there is none."""
     try:
         draw(path)
     except ImportError as error:
@@ -289,13 +293,12 @@ def save_picture(parser, path, draw):
         print(f"The picture is in {path}.")
 
 
-def write_json(arguments, source, data_sets):
-    """Write all results so far, if ``--json`` was given; what is not finite becomes null."""
+def write_json(arguments, **contents):
+    """Write a report, if ``--json`` was given; what is not finite becomes null."""
     if arguments.json is None:
         return
     options = {name: value for name, value in vars(arguments).items() if name not in FILES}
-    report = {"source": source, "environment": environment(), "arguments": options}
-    report["data_sets"] = data_sets
+    report = {**contents, "environment": environment(), "arguments": options}
     arguments.json.write_text(json.dumps(_finite(report), indent=1, allow_nan=False) + "\n")
 
 

@@ -16,11 +16,8 @@ their measured time.
     d  LinearSVC's default problem, C = 0.01, 1, 100, objective within 1e-3
     e  one-vs-rest, all classes, C = 1, to 99 % of each margin, with one thread and two
        (mnist, digits, or what --data names)
-    f  peak memory of a fit in addition to X, measured from outside its process
-    g  c's seconds and memory at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
+    g  c's seconds at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
     accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as auto
-
-With --accesses: nanoseconds per sample, compared with scipy's ``X @ w``.
 
 Data sets are all sets of real_data.py, and two that scikit-learn ships. If a value exceeds 10, as in
 raw data, every feature is divided by its largest value (MaxAbsScaler), as is recommended to users.
@@ -39,7 +36,6 @@ from threadpoolctl import threadpool_limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import contests
-import measuring
 import peers
 import real_data
 import report_benchmark
@@ -47,7 +43,7 @@ import reporting
 import soft_margins
 
 SOURCE = "margins against LIBLINEAR"
-TASKS = (*"abcdefg", "accuracy")
+TASKS = (*"abcdeg", "accuracy")
 SHIPPED = {"digits": load_digits, "breast-cancer": load_breast_cancer}
 MANY_CLASSES = ("mnist", "digits")
 GROWING = ("covtype", "news20")
@@ -59,13 +55,13 @@ FITS = 1
 
 
 def prepared(X):
-    """X as CSR matrix of float64, raw values scaled to [-1, 1]."""
+    """Return X as CSR matrix of float64, raw values scaled to [-1, 1]."""
     X = sparse.csr_matrix(X, dtype=np.float64)
     return X if abs(X).max() <= RAW else sparse.csr_matrix(MaxAbsScaler().fit_transform(X))
 
 
 def load(name):
-    """X, the labels -1 and 1 of the binary task, and the original labels."""
+    """Return X, the labels -1 and 1 of the binary task, and the original labels."""
     if name not in SHIPPED:
         return prepared(real_data.binary(name).X), real_data.binary(name).y, real_data.load(name).y
     X, classes = SHIPPED[name](return_X_y=True)
@@ -131,9 +127,6 @@ class Benchmark:
             one, two = (row["seconds"] for row in result["rows"][:2])
             yield {**result, "speedup": one / two if one and two else None}
 
-    def task_f(self):
-        yield {"problems": [self.memory(self.l1_svm(), 1e-4), self.memory(self.maximum_margin())]}
-
     def task_g(self):
         if self.name in GROWING or self._asked_for():
             order = np.random.default_rng(self.arguments.seed).permutation(self.X.shape[0])
@@ -142,7 +135,7 @@ class Benchmark:
                 rows = np.sort(order[: math.ceil(fraction * len(order))])
                 problem = self.maximum_margin(rows)
                 result = self.contest(problem, MARGIN_GAP, others=())
-                sizes.append({"n_samples": len(rows), **result, "memory": self.memory(problem)})
+                sizes.append({"n_samples": len(rows), **result})
             yield {"sizes": sizes, "exponents": report_benchmark.exponents(sizes)}
 
     def task_accuracy(self):
@@ -150,42 +143,6 @@ class Benchmark:
 
     def _asked_for(self):
         return self.arguments.data is not None
-
-    def memory(self, problem, gap=MARGIN_GAP):
-        """Measure the peak memory of a fit of auto and of LinearSVC: dict."""
-        statement = {name: getattr(problem, name) for name in ("loss", "C", "intercept")}
-        common = {"problem": statement, "seed": self.arguments.seed, "max_iter": self.arguments.max_iter}
-        accuracy = {"eps": contests.accuracy_of(problem.loss, gap), "tol": 0.1}
-        requests = {name: {"solver": name, **common, **accuracy} for name in ("auto", "LinearSVC")}
-        size = measuring.size_of(problem.X)
-        peaks = measuring.peak_memory(problem.X, problem.y, requests) or {}
-        m, d = problem.X.shape
-        rows = [
-            {
-                "solver": name,
-                "bytes": peak,
-                "of_X": 1 + peak / size,
-                # Beyond 15 % of X, in units of a double for every row and every feature.
-                "vectors": max(peak - 0.15 * size, 0) / (8 * (m + d)),
-            }
-            for name, peak in peaks.items()
-        ]
-        return {"loss": problem.loss, "X": size, "rows": rows}
-
-    def accesses(self):
-        """Measure the nanoseconds of an access, in single passes and in whole fits: dict."""
-        found = measuring.access_costs(self.X, self.y, self.arguments.repeats)
-        for key, problem, gap in (
-            ("fit, hinge", self.l1_svm(), 0.01),
-            ("fit, squared hinge", self.maximum_margin(), MARGIN_GAP),
-        ):
-            eps = contests.accuracy_of(problem.loss, gap)
-            makes = {"auto": contests.ours_maker("auto", problem, eps, self.arguments, {})}
-            limits = self.arguments.repeats, self.arguments.limit
-            side = measuring.in_alternation(makes, problem.X, problem.y, *limits)["auto"]
-            if side.seconds is not None:
-                found[key] = 1e9 * side.seconds / side.classifier.n_accesses_
-        return found
 
 
 def run(name, arguments, progress, others=()):
@@ -203,16 +160,6 @@ def run(name, arguments, progress, others=()):
         for task in arguments.tasks:
             for found in getattr(benchmark, f"task_{task}")():
                 result["tasks"].append({"task": task, **found})
-        if arguments.accesses:
-            result["accesses"] = benchmark.accesses()
-        if arguments.figure is not None:
-            problems = {
-                "L1-SVM, C = 1": benchmark.l1_svm(),
-                "maximum margin": benchmark.maximum_margin(),
-            }
-            result["curves"] = {
-                title: contests.curves(problem, arguments) for title, problem in problems.items()
-            }
     return result
 
 
@@ -231,26 +178,13 @@ def chosen(parser, arguments):
 def command_line():
     parser = reporting.command_line(__doc__)
     parser.set_defaults(repeats=5)
-    parser.add_argument(
-        "--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help="default: all"
+    option = parser.add_argument
+    option("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
+    option(
+        "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="algorithms of this library"
     )
-    parser.add_argument(
-        "--algorithms",
-        nargs="+",
-        default=["auto"],
-        metavar="NAME",
-        help="our algorithms (default: auto)",
-    )
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=300.0,
-        metavar="SECONDS",
-        help="a fit is given up after that long (default: %(default)g)",
-    )
-    parser.add_argument("--without-others", action="store_true", help="only ours and scikit-learn's")
-    parser.add_argument("--accesses", action="store_true", help="nanoseconds of an access")
-    report_benchmark.add_figure(parser)
+    option("--limit", type=float, default=300.0, metavar="SECONDS", help="a longer fit is given up")
+    option("--without-others", action="store_true", help="only ours and scikit-learn's")
     return parser
 
 
@@ -265,7 +199,6 @@ def main(argv=None):
     text = report_benchmark.text
     results = reporting.run(parser, argv, SOURCE, one, text, FITS, choose=chosen, legend=legend)
     print(report_benchmark.summary(results))
-    report_benchmark.draw_if_asked(parser, argv, results)
 
 
 if __name__ == "__main__":

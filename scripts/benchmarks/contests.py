@@ -38,25 +38,11 @@ def accuracy_of(loss, gap):
 
 
 def contest(problem, gap, ours, arguments, others=()):
-    """Time all sides of one problem.
+    """Time all sides of one problem: dict of gap, optimum (a lower and an upper bound), target and rows.
 
-    Parameters
-    ----------
-    problem : peers.Problem
-    gap : float
-        Relative excess of the objective that is allowed.
-    ours : dict
-        {label: (name of an algorithm, further parameters)}.
-    arguments : argparse.Namespace
-        seed, max_iter, repeats, quick, limit.
-    others : sequence of peers.Solver
-        In addition to LinearSVC.
-
-    Returns
-    -------
-    dict
-        gap, optimum (a lower and an upper bound), target, rows. Optimum and target are None, and no side
-        is successful, if the optimum is not known within `gap`.
+    `gap` is the relative excess of the objective that is allowed. `ours` maps labels to the name of an
+    algorithm and further parameters; `others` are solvers in addition to LinearSVC. Optimum and target
+    are None, and no side is successful, if the optimum is not known within the gap.
     """
     eps = accuracy_of(problem.loss, gap)
     optimum = reference(problem, gap, arguments)
@@ -104,7 +90,7 @@ def _peer(solver, problem, tol, arguments):
 
 
 def reference(problem, gap, arguments):
-    """Bounds of the optimum, [dual, objective], within `gap`; None where that was not proven in time."""
+    """Return bounds of the optimum, [dual, objective], within `gap`; None if not proven in time."""
     eps = accuracy_of(problem.loss, gap) / REFERENCE
     classifier = peers.ours("auto", problem, eps, arguments.seed, arguments.max_iter)
     with warnings.catch_warnings():
@@ -119,7 +105,7 @@ def reference(problem, gap, arguments):
 
 
 def search(solver, problem, target, arguments):
-    """The fit of a solver at the largest tol that reaches the target: reporting.Fit."""
+    """Return the Fit of a solver at the largest tol that reaches the target."""
     once = SimpleNamespace(quick=arguments.quick, repeats=1)
     other = solver in peers.OTHERS
     with measuring.deadline(arguments.limit and arguments.limit * (1 if other else SEARCH)):
@@ -193,7 +179,7 @@ def beside_best(rows):
 
 
 def accuracy_contest(X, y, arguments):
-    """Solvers without an objective in common, at equal accuracy on a fifth that is held out: dict.
+    """Time solvers without a common objective, at equal accuracy on a fifth that is held out: dict.
 
     auto and LinearSVC as they come; SGDClassifier and Perceptron with the fewest epochs whose accuracy
     is within 0.1 % of the accuracy of auto.
@@ -233,32 +219,3 @@ def _fewest_epochs(kind, wanted, train, test, arguments):
         if scores[epochs] >= wanted:
             return epochs
     return max(scores, key=scores.get)
-
-
-# -------------------------------------------------------------------------------------------- curves
-
-
-def curves(problem, arguments):
-    """Objective gap against seconds, from loose to tight: {label: list of {"seconds", "gap", ...}}."""
-    accuracies = [digit * 10.0**-decade for decade in range(1, 5) for digit in (5, 2, 1)]
-    low, high = reference(problem, accuracies[-1], arguments) or (0.0, math.inf)
-    found = {"auto": [], "LinearSVC": []}
-    tols = [digit * 10.0**-decade for decade in range(-1, 4) for digit in (5, 2, 1)]
-    sweeps = {
-        "auto": [(eps, ours_maker("auto", problem, eps, arguments, {})) for eps in accuracies],
-        "LinearSVC": [(tol, _peer(peers.LINEAR_SVC[0], problem, tol, arguments)) for tol in tols],
-    }
-    for name, sweep in sweeps.items():
-        for setting, make in sweep[:: 3 if arguments.quick else 1]:
-            side = measuring.in_alternation(
-                {name: make}, problem.X, problem.y, min(arguments.repeats, 3), arguments.limit
-            )[name]
-            if side.classifier is None or side.seconds is None:
-                break
-            objective = problem.objective(side.classifier)
-            found[name].append({"setting": setting, "seconds": side.seconds, "objective": objective})
-    smallest = min([high, *(point["objective"] for points in found.values() for point in points)])
-    for points in found.values():
-        for point in points:
-            point["gap"] = point["objective"] / smallest - 1
-    return {"optimum": [low, smallest], "sides": found}

@@ -23,18 +23,9 @@ import margins
 class Problem:
     """min |w|^2 / 2 + C sum_k loss(w.y_k), over all w or, with `best_length`, over their directions.
 
-    With an intercept it is the weight of one more feature of value 1, and penalised.
-
-    Attributes
-    ----------
-    X : CSR matrix of float64, shape (n_samples, n_features)
-    y : ndarray of int, shape (n_samples,)
-        Labels -1 and 1; with more classes, each class against the rest is a problem.
-    loss : "hinge" or "squared_hinge"
-    C : float
-    intercept : bool
-    best_length : bool
-        True: a weight vector is evaluated at its best multiple, 1 / (2 margin^2) with slack terms.
+    With an intercept it is the weight of one more feature of value 1, and penalised. With more than two
+    labels, each class against the rest is a problem. With `best_length`, a weight vector is evaluated at
+    its best multiple, 1 / (2 margin^2) with slack terms.
     """
 
     X: sparse.csr_matrix
@@ -97,17 +88,10 @@ class _Weights:
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver with a tolerance that determines its accuracy.
+    """A solver whose accuracy is determined by a tolerance.
 
-    Attributes
-    ----------
-    name : str
-    make : callable
-        ``make(problem, tol, seed, max_iter)``; `max_iter` counts our full epochs.
-    solves : callable
-        ``solves(problem)``: True if it solves this one.
-    package : str
-        To be imported, or the solver is missing.
+    ``make(problem, tol, seed, max_iter)`` counts `max_iter` in our full epochs; ``solves(problem)`` says
+    if it solves this one; `package` is what must be importable.
     """
 
     name: str
@@ -227,15 +211,7 @@ KERNEL_PEERS = {"Intel": ("sklearnex.svm", "SVC"), "ThunderSVM": ("thundersvm", 
 
 
 def installed_kernel_peers():
-    """Return importable kernel classifiers of other packages, and why others cannot be imported.
-
-    Returns
-    -------
-    classes : dict
-        {name: class}.
-    missing : dict of str
-        {name: why}.
-    """
+    """Return importable kernel classifiers of other packages, and why others are missing: two dicts."""
     classes, missing = {}, {}
     for name, (package, kind) in KERNEL_PEERS.items():
         module, why = _imported(package)
@@ -247,14 +223,7 @@ def installed_kernel_peers():
 
 
 def installed():
-    """Return the other solvers that can be imported, and the names of packages that cannot.
-
-    Returns
-    -------
-    solvers : list of Solver
-    missing : dict of str
-        {package: why}.
-    """
+    """Return the other solvers that can be imported, and why packages cannot: list of Solver, dict."""
     reasons = {solver.package: _imported(solver.package)[1] for solver in OTHERS}
     solvers = [solver for solver in OTHERS if reasons[solver.package] is None]
     return solvers, {package: why for package, why in reasons.items() if why is not None}
