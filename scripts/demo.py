@@ -162,12 +162,9 @@ TICKS = (-100, -50, -20, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 20, 50, 100
 
 def draw(everything, path):
     """One panel per data set: the proven interval of each algorithm against the time of its fit."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+    plt = reporting.pyplot()
     names = sorted({result.name for results in everything.values() for result in results[:-1]})
     styles = {name: look(index) for index, name in enumerate(names)}
     figure, panels = plt.subplots(

@@ -22,6 +22,7 @@ from margins.plotting.style import COLOURS
 sys.path.insert(0, str(Path(__file__).resolve().parent / "benchmarks"))
 
 import draw_ratios
+import reporting
 
 EARLY = 2  # epochs
 RIVALS = {
@@ -107,11 +108,7 @@ def draw_times(ax, points):
 
 def draw(points, path):
     """Draw the whole picture, and a narrow one beside it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = reporting.pyplot()
     X, y = problem()
     early, final = fit(X, y, EARLY), fit(X, y, 1000)
     wide = {"figsize": (11, 3), "gridspec_kw": {"width_ratios": [1, 1, 1.15, 1.3]}}

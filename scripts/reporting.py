@@ -141,6 +141,15 @@ def least_time(call, repeats):
     return results[-1], min(seconds)
 
 
+def alternating(classifiers, X, y, turns):
+    """Return the least processor seconds of a fit of each classifier, in alternation: list of float."""
+    seconds = [math.inf] * len(classifiers)
+    for _ in range(turns):
+        for index, classifier in enumerate(classifiers):
+            seconds[index] = min(seconds[index], timed(lambda: classifier.fit(X, y))[1])  # noqa: B023
+    return seconds
+
+
 def timed_fit(make, X, y, repeats=1):
     """Fit `make()` `repeats` times, and return the Fit."""
     seconds, message = [], None
@@ -232,6 +241,23 @@ def environment():
     }
 
 
+def print_environment():
+    """Print the versions and the hardware."""
+    print(", ".join(f"{name} {value}" for name, value in environment().items()) + "\n")
+
+
+def present(parser, names, known, others):
+    """Return which of the names (none: all known) have data, `others` always, and which have none."""
+    for name in names:
+        if name not in known:
+            parser.error(f"names must be of {', '.join(known)}. Got {name}.")
+    available = {*others, *real_data.available()}
+    names = [*(names or known)]
+    return [name for name in names if name in available], [
+        name for name in names if name not in available
+    ]
+
+
 class Progress:
     """A progress bar on stderr, if it is a terminal and tqdm is installed; otherwise silent."""
 
@@ -267,8 +293,9 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
     progress = Progress(fits * len(names))
-    versions = ", ".join(f"{name} {value}" for name, value in environment().items())
-    progress.print(f"{source}\n{versions}\n{legend}")
+    print(source)
+    print_environment()
+    print(legend)
     if arguments.quick:
         progress.print("--quick: tol by powers of ten, so LinearSVC works more accurately than it must.")
     results = []
@@ -279,6 +306,16 @@ def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=
             arguments, source=source, data_sets=results
         )  # finished results survive an interruption
     return results
+
+
+def pyplot():
+    """Return matplotlib.pyplot, which draws without a screen."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
 
 
 def save_picture(parser, path, draw):

@@ -21,10 +21,8 @@ docs/choosing.md has the table.
     MARGINS_DATA=... python scripts/benchmarks/benchmark_advice.py [--seeds 5]
 """
 
-import argparse
 import functools
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -38,7 +36,8 @@ from margins.text import aligned
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import real_data
-from benchmark_streams import marked
+import reporting
+from benchmark_streams import marked, seeded
 
 N_TRAIN, N_FEW, N_TEST = 400, 60, 2000
 N_FEATURES, N_WIDE, N_RELEVANT = 20, 500, 5
@@ -53,13 +52,12 @@ ALMA = "alma, p"
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="default: %(default)s")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="default: all")
-    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="default: all")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--seeds", type=int, default=5, metavar="N")
+    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all")
     return parser
 
 
@@ -95,7 +93,7 @@ def _real_data(name):
 
 
 def _real_samples(name, rng):
-    """Return the same of a data set."""
+    """Return training and test samples of a data set: X, y, X_test, y_test."""
     X, y = _real_data(name)
     order = rng.permutation(len(y))[: N_TRAIN + N_TEST]
     X, y = X[order], y[order]
@@ -112,20 +110,16 @@ def classifier_of(name, X, y, seed):
     if name == "pfm":
         auto = margins.MarginClassifier().fit(X, y)
         classifier.set_params(gamma=0.5 * auto.certificates_[0].margin)
-    if "random_state" in classifier.get_params():
-        classifier.set_params(random_state=seed)
-    return classifier
+    return seeded(classifier, seed)
 
 
 def measure(name, kind, seed):
     """Return the error on the test samples, and the processor seconds of the fit: (float, float)."""
     X, y, X_test, y_test = samples_of(kind, seed)
     classifier = classifier_of(name, X, y, seed)
-    begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        classifier.fit(X, y)
-    seconds = time.process_time() - begin
+        _, seconds = reporting.timed(lambda: classifier.fit(X, y))
     wrong = classifier.predict(X_test) != y_test
     return float(np.mean([wrong[y_test == label].mean() for label in (-1, 1)])), seconds
 

@@ -5,7 +5,6 @@ python scripts/benchmarks/benchmark_command_line.py one.svm other.svm
 Needs the program of the Debian package liblinear-tools (or another, by --liblinear).
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -13,6 +12,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 
 def seconds_of(command):
@@ -24,25 +27,28 @@ def seconds_of(command):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="+", help="in svmlight's format")
-    parser.add_argument("--liblinear", default=shutil.which("liblinear-train"))
-    parser.add_argument("--repeats", type=int, default=15)
-    given = parser.parse_args(arguments)
-    if given.liblinear is None:
+    """Print a table of seconds."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("files", nargs="+", help="in svmlight's format")
+    option("--liblinear", default=shutil.which("liblinear-train"), help="their program")
+    option("--repeats", type=int, default=15)
+    options = parser.parse_args(arguments)
+    if options.liblinear is None:
         parser.error("liblinear-train is not installed: apt install liblinear-tools")
     margins = Path(sys.executable).with_name("margins")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    print("| data | `margins train` | LIBLINEAR's `train` | ratio |\n| --- | --- | --- | --- |")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for file in given.files:
+        for file in options.files:
             commands = (
                 [margins, "train", "-q", file, f"{folder}/model.skops"],
-                [given.liblinear, "-q", file, f"{folder}/model"],
+                [options.liblinear, "-q", file, f"{folder}/model"],
             )
-            runs = [[seconds_of(command) for command in commands] for _ in range(given.repeats)]
+            runs = [[seconds_of(command) for command in commands] for _ in range(options.repeats)]
             ours, theirs = map(min, zip(*runs, strict=True))
-            print(f"| {Path(file).stem} | {ours:.3f} s | {theirs:.3f} s | {ours / theirs:.2f} |")
+            rows.append([Path(file).stem, f"{ours:.3f} s", f"{theirs:.3f} s", f"{ours / theirs:.2f}"])
+    print(reporting.markdown(["data", "`margins train`", "LIBLINEAR's `train`", "ratio"], rows))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ an RBF kernel over C and gamma. Printed are the seconds, the settings of each ro
 its training sets, the setting that is chosen and its mean accuracy.
 """
 
-import argparse
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -33,32 +31,22 @@ TITLES = ("", "seconds", "rounds", "accuracy", "chosen")
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", default="a9a", metavar="NAME", help="default: %(default)s")
-    parser.add_argument("--rows", type=int, metavar="N", help="the first N alone (default: all)")
-    parser.add_argument("--kernel", choices=GRIDS, default="linear", help="default: %(default)s")
-    parser.add_argument("--factor", type=int, default=3, metavar="N", help="default: %(default)s")
-    parser.add_argument("--folds", type=int, default=5, metavar="N", help="default: %(default)s")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--data", default="a9a", metavar="NAME")
+    option("--rows", type=int, metavar="N", help="the first N alone, else all")
+    option("--kernel", choices=GRIDS, default="linear")
+    option("--factor", type=int, default=3, metavar="N")
+    option("--folds", type=int, default=5, metavar="N")
     return parser
 
 
 def row(name, grid, X, y, arguments):
     """Search a grid, and return a row of the table: list of str."""
-    start = time.process_time()
-    study = parameter_search(
-        margins.MarginClassifier(kernel=arguments.kernel, random_state=0),
-        grid,
-        X,
-        y,
-        cv=arguments.folds,
-        random_state=0,
-        n_jobs=1,
-        progress=False,
-    )
-    seconds = time.process_time() - start
+    classifier = margins.MarginClassifier(kernel=arguments.kernel, random_state=0)
+    options = {"cv": arguments.folds, "random_state": 0, "n_jobs": 1, "progress": False}
+    study, seconds = reporting.timed(lambda: parameter_search(classifier, grid, X, y, **options))
     rounds = [f"{len(table.settings)} x {len(table.splits[0][0])}" for table in study.tables]
     chosen = " ".join(
         f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"

@@ -18,7 +18,6 @@ With `--threads 2` also the time of our fits by the clock with one thread over t
 processors that are free.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -36,8 +35,10 @@ from margins.losses import Hinge
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
+import measuring
 import peers
 import real_data
+import reporting
 
 RAW = 10.0
 DATA = ("usps", "a9a", "w8a", "mnist", "covtype", "shuttle", "satimage", "spambase")
@@ -58,19 +59,8 @@ def problem_of(name, n_rows, seed):
     rows = np.random.default_rng(seed).permutation(X.shape[0])[: n_rows or None]
     X = sparse.csr_matrix(X, dtype=np.float64)[rows]
     largest = np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
-    return (sparse.csr_matrix(X.multiply(1 / largest)) if largest.max() > RAW else X), np.asarray(y)[
-        rows
-    ]
-
-
-def seconds_of(make, X, y, repeats):
-    """Return the smallest processor seconds of several fits, and the last classifier."""
-    best = np.inf
-    for _ in range(repeats):
-        begin = time.process_time()
-        classifier = make().fit(X, y)
-        best = min(best, time.process_time() - begin)
-    return best, classifier
+    X = sparse.csr_matrix(X.multiply(1 / largest)) if largest.max() > RAW else X
+    return X, np.asarray(y)[rows]
 
 
 def memory_of(make, X, y, cache):
@@ -79,18 +69,10 @@ def memory_of(make, X, y, cache):
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak before the fit
     except OSError:
         return None
-    before = _status("VmRSS")
+    before = measuring.resident_bytes("VmRSS")
     make().fit(X, y)
     cache = min(cache, 4 * len(y) ** 2 / MEGABYTE)
-    return (_status("VmHWM") - before) / MEGABYTE - cache
-
-
-def _status(name):
-    """Return a number of bytes in this process's status."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(name + ":"):
-            return 1024 * int(line.split()[1])
-    raise ValueError(f"/proc/self/status must have a line {name}. Got none.")
+    return (measuring.resident_bytes("VmHWM") - before) / MEGABYTE - cache
 
 
 def gap_of(svc, X, y, gamma):
@@ -110,6 +92,11 @@ def gap_of(svc, X, y, gamma):
     return primal / (np.abs(dual).sum() - 0.5 * sqnorm) - 1
 
 
+def least_time(make, X, y, repeats):
+    """Return the last classifier of several fits, and the least processor seconds of one."""
+    return reporting.least_time(lambda: make().fit(X, y), repeats)
+
+
 def compare(name, arguments):
     """Yield one row for every C and gamma: dict."""
     X, y = problem_of(name, arguments.rows, arguments.seed)
@@ -120,11 +107,11 @@ def compare(name, arguments):
         for factor in arguments.gamma:
             kernel = {"C": C, "gamma": factor * scale, "cache_size": arguments.cache}
             theirs = [
-                (*seconds_of(lambda: SVC(**kernel), each, y, arguments.repeats), each)  # noqa: B023
-                for each in inputs
+                (*least_time(lambda: SVC(**kernel), stored, y, arguments.repeats), stored)  # noqa: B023
+                for stored in inputs
             ]
             row = {"data": name, "rows": len(y), "C": C, "gamma": factor}
-            row["SVC"], svc, best_input = min(theirs, key=lambda each: each[0])
+            svc, row["SVC"], best_input = min(theirs, key=lambda side: side[1])
             row["gap SVC"] = gap_of(svc, best_input, y, kernel["gamma"])
             for eps in arguments.eps:
 
@@ -132,16 +119,17 @@ def compare(name, arguments):
                     params = {"loss": "hinge", "kernel": "rbf", "eps": eps, "penalize_intercept": False}
                     return margins.MarginClassifier(**params, **kernel)
 
-                seconds, classifier = seconds_of(ours, inputs[-1], y, arguments.repeats)
+                classifier, seconds = least_time(ours, inputs[-1], y, arguments.repeats)
                 row[f"{eps:g}"] = seconds / row["SVC"]
                 row[f"gap {eps:g}"] = classifier.certificates_[0].gap
             row["support"] = len(classifier.support_)
-            for peer, kind in arguments.found.items():
+            for peer, kind in arguments.peer_classes.items():
                 seconds = row[f"{arguments.eps[0]:g}"] * row["SVC"]
                 theirs = peer_seconds(kind, kernel, inputs, y, arguments, most=PATIENCE * seconds)
                 row[peer] = seconds / theirs
-            row["SVC predicts"] = seconds_to_predict(svc, best_input)
-            row["predict"] = seconds_to_predict(classifier, inputs[-1]) / row["SVC predicts"]
+            _, row["SVC predicts"] = reporting.timed(lambda: svc.decision_function(best_input))  # noqa: B023
+            _, seconds = reporting.timed(lambda: classifier.decision_function(inputs[-1]))  # noqa: B023
+            row["predict"] = seconds / row["SVC predicts"]
             row["memory"] = memory_of(ours, inputs[-1], y, arguments.cache)
             if arguments.threads > 1:
                 row["speedup"] = speedup_of(ours, inputs[-1], y, arguments.threads, arguments.repeats)
@@ -158,7 +146,7 @@ def peer_seconds(kind, kernel, inputs, y, arguments, most=np.inf):
         for tol in TOLERANCES:
             make = lambda tol=tol: kind(kernel="rbf", tol=tol, **kernel)  # noqa: E731
             try:
-                seconds, classifier = seconds_of(make, X, y, arguments.repeats)
+                classifier, seconds = least_time(make, X, y, arguments.repeats)
             except (TypeError, ValueError):  # this input is not allowed
                 break
             if gap_of(classifier, X, y, kernel["gamma"]) <= arguments.eps[0]:
@@ -180,13 +168,6 @@ def speedup_of(make, X, y, n_threads, repeats):
     return min(times[1]) / min(times[n_threads])
 
 
-def seconds_to_predict(classifier, X):
-    """Return the processor seconds of a decision_function."""
-    begin = time.process_time()
-    classifier.decision_function(X)
-    return time.process_time() - begin
-
-
 def variance(X):
     """Return the variance of all elements of a CSR matrix."""
     mean = X.sum() / np.prod(X.shape)
@@ -194,24 +175,21 @@ def variance(X):
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", nargs="+", metavar="NAME", help=f"default: {' '.join(DATA)}")
-    parser.add_argument(
-        "--rows", type=int, default=8000, metavar="N", help="default: %(default)s; 0: all"
-    )
-    parser.add_argument("--cache", type=float, default=1000.0, metavar="MB", help="default: %(default)s")
-    parser.add_argument("--C", type=float, nargs="+", default=[1.0, 10.0, 100.0], metavar="C")
-    parser.add_argument("--gamma", type=float, nargs="+", default=[1.0, 5.0], help="times 'scale'")
-    parser.add_argument("--eps", type=float, nargs="+", default=[1e-3, 1e-5], help="gaps to prove")
-    parser.add_argument("--repeats", type=int, default=2, metavar="N", help="default: %(default)s")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="also fits by N threads")
-    parser.add_argument("--peers", action="store_true", help="also other packages, if installed")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="300 rows of the digits")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--data", nargs="+", metavar="NAME", help=f"otherwise {' '.join(DATA)}")
+    option("--rows", type=int, default=8000, metavar="N", help="0: all")
+    option("--cache", type=float, default=1000.0, metavar="MB")
+    option("--C", type=float, nargs="+", default=[1.0, 10.0, 100.0], metavar="C")
+    option("--gamma", type=float, nargs="+", default=[1.0, 5.0], help="times 'scale'")
+    option("--eps", type=float, nargs="+", default=[1e-3, 1e-5], help="gaps to prove")
+    option("--repeats", type=int, default=2, metavar="N")
+    option("--threads", type=int, default=1, metavar="N", help="also fits by N threads")
+    option("--peers", action="store_true", help="also other packages, if installed")
+    option("--seed", type=int, default=0, metavar="N")
+    option("--quick", action="store_true", help="300 rows of the digits")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
     return parser
 
 
@@ -220,7 +198,7 @@ def main(argv=None):
     arguments = command_line().parse_args(argv)
     if arguments.quick:
         arguments.data, arguments.rows, arguments.repeats = ["digits"], 300, 1
-    arguments.found, missing = peers.installed_kernel_peers() if arguments.peers else ({}, {})
+    arguments.peer_classes, missing = peers.installed_kernel_peers() if arguments.peers else ({}, {})
     for name, why in missing.items():
         print(f"{name} is left out: {why}")
     names = arguments.data or [name for name in DATA if name in real_data.available()]
@@ -229,7 +207,7 @@ def main(argv=None):
     print("predictions over those of SVC, megabytes beside X and the cache, and the gain by threads.")
     gaps = ", ".join(map("{:g}".format, arguments.eps))
     threads = ", threads" if arguments.threads > 1 else ""
-    more = "".join(f", {peer}" for peer in arguments.found)
+    more = "".join(f", {peer}" for peer in arguments.peer_classes)
     print(f"data, rows, C, gamma / scale, SVC, gap, {gaps}, predict, memory{threads}{more}")
     with threadpool_limits(1):
         for name in names or ["digits"]:
@@ -237,16 +215,14 @@ def main(argv=None):
                 rows.append(row)
                 ratios = ", ".join(f"{row[f'{eps:g}']:.2f}" for eps in arguments.eps)
                 setting = f"{name}, {row['rows']}, {row['C']:g}, {row['gamma']:g}"
-                rest = [
-                    f"{row['predict']:.2f}",
-                    "-" if row["memory"] is None else f"{row['memory']:.0f}",
-                ]
+                memory = "-" if row["memory"] is None else f"{row['memory']:.0f}"
+                rest = [f"{row['predict']:.2f}", memory]
                 if "speedup" in row:
                     rest.append(f"{row['speedup']:.2f}")
-                rest += [f"{row[peer]:.2f}" for peer in arguments.found]
+                rest += [f"{row[peer]:.2f}" for peer in arguments.peer_classes]
                 theirs = f"{row['SVC']:.3f}, {row['gap SVC']:.1e}"
                 print(", ".join([setting, theirs, ratios, *rest]), flush=True)
-    for what in [*map("{:g}".format, arguments.eps), "predict", *arguments.found]:
+    for what in [*map("{:g}".format, arguments.eps), "predict", *arguments.peer_classes]:
         ratios = [row[what] for row in rows]
         print(f"{what}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
     if arguments.json is not None:

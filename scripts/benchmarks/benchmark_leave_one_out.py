@@ -11,10 +11,8 @@ value, at most `--rows` samples drawn from them; and breast tumours from scikit-
     OPENBLAS_NUM_THREADS=1 MARGINS_DATA=... python scripts/benchmarks/benchmark_leave_one_out.py
 """
 
-import argparse
-import json
+import itertools
 import sys
-import time
 import warnings
 from pathlib import Path
 from statistics import median
@@ -60,15 +58,8 @@ def data_of(name, n_rows):
     return sparse.csr_matrix(X.multiply(1 / largest)) if sparse.issparse(X) else X / largest, y
 
 
-def timed(job):
-    """Return the result of a job, and its processor seconds."""
-    begin = time.process_time()
-    result = job()
-    return result, time.process_time() - begin
-
-
 def peer_for(X, y, C):
-    """A LinearSVC that converges: LinearSVC; None: within no `max_iter` up to the largest."""
+    """Return a LinearSVC that converges; None if it does with no `max_iter` up to the largest."""
     max_iter = 1000
     while max_iter <= MAX_ITER:
         with warnings.catch_warnings(record=True) as caught:
@@ -99,14 +90,14 @@ def measure(name, X, y, kernel, loss, C, repeats):
         mock.patch.object(LeftOut, "follow", counted(LeftOut.follow)),
     ):
         for turn in range(repeats):
-            result, taken = timed(lambda: margins.leave_one_out(classifier, X, y))
+            result, taken = reporting.timed(lambda: margins.leave_one_out(classifier, X, y))
             seconds.append(taken)
             for number in range(turn, turn + N_FITS):
-                kept = np.arange(len(y)) != number % len(y)
-                part = X[kept], y[kept]
-                fits.append(timed(lambda part=part: classifier.fit(*part))[1])
+                others = np.arange(len(y)) != number % len(y)
+                part = X[others], y[others]
+                fits.append(reporting.timed(lambda part=part: classifier.fit(*part))[1])
                 if peer is not None:
-                    peers.append(timed(lambda part=part: peer.fit(*part))[1])
+                    peers.append(reporting.timed(lambda part=part: peer.fit(*part))[1])
     n, n_steps, n_paths = len(y), n_groups["step"], n_groups["follow"]
     row = {
         "name": name,
@@ -152,40 +143,27 @@ def line_of(row):
     ]
 
 
-def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
-    parser.add_argument("--rows", type=int, default=2000, metavar="N", help="default: %(default)s")
-    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=KERNELS)
-    parser.add_argument("--C", nargs="+", type=float, default=CS, metavar="C")
-    parser.add_argument("--repeats", type=int, default=2, metavar="N", help="default: %(default)s")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    return parser
-
-
 def main(argv=None):
-    parser = command_line()
+    """Print a row for every problem, and a summary: list of dict."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    option("--rows", type=int, default=2000, metavar="N")
+    option("--kernels", nargs="+", choices=KERNELS, default=KERNELS)
+    option("--C", nargs="+", type=float, default=CS, metavar="C")
+    option("--repeats", type=int, default=2, metavar="N")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
     arguments = parser.parse_args(argv)
-    unknown = [name for name in arguments.names if name not in NAMES]
-    if unknown:
-        parser.error(f"names must be of {', '.join(NAMES)}. Got {unknown[0]}.")
-    available = {TUMOURS, *real_data.available()}
-    print(", ".join(f"{key} {value}" for key, value in reporting.environment().items()) + "\n")
+    reporting.print_environment()
+    names, missing = reporting.present(parser, arguments.names, NAMES, {TUMOURS})
     print("| " + " | ".join(TITLES) + " |\n|" + " --- |" * len(TITLES))
     rows = []
     measure(TUMOURS, *data_of(TUMOURS, 60), "linear", "hinge", 1.0, 1)  # to load what a first call loads
-    for name in arguments.names or NAMES:
-        if name not in available:
-            continue
+    for name in names:
         X, y = data_of(name, arguments.rows)
-        for kernel in arguments.kernels:
-            for loss in LOSSES:
-                for C in arguments.C:
-                    rows.append(measure(name, X, y, kernel, loss, C, arguments.repeats))
-                    print("| " + " | ".join(line_of(rows[-1])) + " |", flush=True)
+        for kernel, loss, C in itertools.product(arguments.kernels, LOSSES, arguments.C):
+            rows.append(measure(name, X, y, kernel, loss, C, arguments.repeats))
+            print("| " + " | ".join(line_of(rows[-1])) + " |", flush=True)
     for kernel in arguments.kernels:
         of_kernel = [row for row in rows if row["kernel"] == kernel]
         shares = ", ".join(
@@ -194,12 +172,9 @@ def main(argv=None):
         )
         ratios = [row["ratio"] for row in of_kernel]
         print(f"\n{kernel}: ratio {median(ratios):.3f} (median), {max(ratios):.3f} (largest); {shares}")
-    missing = [name for name in arguments.names or NAMES if name not in available]
     if missing:
         print(f"\nNot in the folder that MARGINS_DATA names: {', '.join(missing)}")
-    if arguments.json:
-        report = {"environment": reporting.environment(), "rows": rows}
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    reporting.write_json(arguments, rows=rows)
     return rows
 
 

@@ -9,9 +9,9 @@ tol; ours proves eps = 1e-3. Fits of both sides alternate, with one thread, and 
 counts. Printed are milliseconds of both and their ratio; the last line has the median ratio.
 """
 
-import argparse
 import itertools
-import time
+import sys
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -20,6 +20,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 import margins
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 LOADERS = {
     "digits": load_digits,
@@ -35,28 +39,18 @@ KERNELS = {
 
 
 def data_of(name):
-    """X, of columns of similar size, and labels."""
+    """Return X, with columns of similar size, and labels."""
     X, y = LOADERS[name](return_X_y=True)
     return (X / 16 if name == "digits" else StandardScaler().fit_transform(X)), y
 
 
-def milliseconds_of(makers, X, y, repeats):
-    """The least processor time of each of some fits, in alternation: list of float."""
-    best = [np.inf] * len(makers)
-    for _ in range(repeats):
-        for index, make in enumerate(makers):
-            begin = time.process_time()
-            make().fit(X, y)
-            best[index] = min(best[index], 1e3 * (time.process_time() - begin))
-    return best
-
-
 def main(arguments=None):
-    """Print a line for each setting: the ratios, list of float."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", nargs="+", default=list(LOADERS), choices=LOADERS)
-    parser.add_argument("--C", nargs="+", type=float, default=[1.0, 10.0])
-    parser.add_argument("--repeats", type=int, default=20)
+    """Print a line for each setting, and return the ratios: list of float."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--data", nargs="+", default=list(LOADERS), choices=LOADERS)
+    option("--C", nargs="+", type=float, default=[1.0, 10.0])
+    option("--repeats", type=int, default=20)
     options = parser.parse_args(arguments)
     ratios = []
     settings = itertools.product(
@@ -65,22 +59,16 @@ def main(arguments=None):
     for name, kernel, C, loss, penalised in settings:
         X, y = data_of(name)
         params = {"C": C, **KERNELS[kernel]}
-
-        def ours(params=params, loss=loss, penalised=penalised):
-            return margins.MarginClassifier(
-                multi_class="ovo", eps=1e-3, loss=loss, penalize_intercept=penalised, **params
-            )
-
-        def theirs(params=params):
-            return SVC(**params)
-
+        ours = margins.MarginClassifier(
+            multi_class="ovo", eps=1e-3, loss=loss, penalize_intercept=penalised, **params
+        )
         with threadpool_limits(1):
-            seconds, reference = milliseconds_of([ours, theirs], X, y, options.repeats)
+            seconds, reference = reporting.alternating([ours, SVC(**params)], X, y, options.repeats)
         ratios.append(seconds / reference)
         intercept = "penalised" if penalised else "free"
         print(
             f"{name:13} {kernel:6} C={C:<5g} {loss:13} {intercept:9} "
-            f"{seconds:8.2f} SVC {reference:8.2f} ratio {ratios[-1]:.2f}",
+            f"{1e3 * seconds:8.2f} SVC {1e3 * reference:8.2f} ratio {ratios[-1]:.2f}",
             flush=True,
         )
     print(f"median ratio of {len(ratios)} settings: {np.median(ratios):.2f}")

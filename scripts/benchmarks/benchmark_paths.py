@@ -10,10 +10,7 @@ sample in ten positive. Data of many classes have fewer values of C and folds, s
 `LinearSVC` to one of them takes up to half a minute.
 """
 
-import argparse
-import json
 import sys
-import time
 import warnings
 from pathlib import Path
 from statistics import median
@@ -34,8 +31,6 @@ import real_data
 import reporting
 
 EPS = 1e-3
-TITLES = ("", "samples", "features", "classes", "C", "folds", "margins", "GridSearchCV", "ratio",
-          "score", "its", "gap")  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -55,6 +50,21 @@ CASES = (
     Case("news20", (-3, 0), 4, 3),
 )
 TWO_CLASSES = ("a9a", "w8a")
+# Columns of the table: title, key of a row, format.
+COLUMNS = (
+    ("", "name", ""),
+    ("samples", "n_samples", ""),
+    ("features", "n_features", ""),
+    ("classes", "n_classes", ""),
+    ("C", "n_cs", ""),
+    ("folds", "n_folds", ""),
+    ("margins", "margins", ".3g"),
+    ("GridSearchCV", "scikit-learn", ".3g"),
+    ("ratio", "ratio", ".1f"),
+    ("score", "score", ".4f"),
+    ("its", "score of scikit-learn", ".4f"),
+    ("gap", "largest gap", ".2g"),
+)
 
 
 def make_windows(n_samples=50_000, correlation=0.98, random_state=0):
@@ -80,13 +90,6 @@ def data_of(name, quick):
     return dataset.X, dataset.y
 
 
-def timed(fit):
-    """Return the result of `fit`, and its processor seconds."""
-    begin = time.process_time()
-    result = fit()
-    return result, time.process_time() - begin
-
-
 def measure(case, repeats, quick=False):
     """Measure a row of the table: dict."""
     X, y = data_of(case.name, quick)
@@ -99,9 +102,9 @@ def measure(case, repeats, quick=False):
         if repeats > 1:
             ours.fit(X, y)  # to load what a first fit loads
         for _ in range(repeats):
-            _, taken = timed(lambda: ours.fit(X, y))
+            _, taken = reporting.timed(lambda: ours.fit(X, y))
             seconds["margins"].append(taken)
-            _, taken = timed(lambda: theirs.fit(X, y))
+            _, taken = reporting.timed(lambda: theirs.fit(X, y))
             seconds["scikit-learn"].append(taken)
     fits = [problem for fold in ours.fold_fits_ for fits in fold for problem in fits]
     row = {
@@ -123,62 +126,27 @@ def measure(case, repeats, quick=False):
     return row | {"ratio": row["scikit-learn"] / row["margins"]}
 
 
-def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    names = [case.name for case in CASES]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--quick", action="store_true", help="windows alone, of 1000 samples: to see that it runs"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    return parser
-
-
 def main(argv=None):
-    parser = command_line()
+    """Print a table, and return its rows: dict."""
+    parser = reporting.parser_of(__doc__)
+    option, known = parser.add_argument, {case.name: case for case in CASES}
+    option("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}")
+    option("--repeats", type=int, default=3, metavar="N")
+    option("--quick", action="store_true", help="windows alone, of 1000 samples: to see that it runs")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
     arguments = parser.parse_args(argv)
-    known = {case.name: case for case in CASES}
-    unknown = [name for name in arguments.names if name not in known]
-    if unknown:
-        parser.error(f"names must be of {', '.join(known)}. Got {unknown[0]}.")
-    available = {"windows", *real_data.available()}
-    names = ["windows"] if arguments.quick else arguments.names or [*known]
-    print(", ".join(f"{key} {value}" for key, value in reporting.environment().items()) + "\n")
+    reporting.print_environment()
+    names, missing = reporting.present(parser, arguments.names, known, {"windows"})
     rows = []
-    for name in names:
-        if name in available:
-            many = known[name].name not in ("windows", *TWO_CLASSES)
-            repeats = 1 if many else arguments.repeats
-            rows.append(measure(known[name], repeats, arguments.quick))
-        else:
-            print(f"{name}: not in the folder that MARGINS_DATA names")
-    lines = [
-        [
-            row["name"],
-            str(row["n_samples"]),
-            str(row["n_features"]),
-            str(row["n_classes"]),
-            str(row["n_cs"]),
-            str(row["n_folds"]),
-            reporting.number(row["margins"], 3),
-            reporting.number(row["scikit-learn"], 3),
-            f"{row['ratio']:.1f}",
-            f"{row['score']:.4f}",
-            f"{row['score of scikit-learn']:.4f}",
-            f"{row['largest gap']:.2g}",
-        ]
-        for row in rows
-    ]
-    print(reporting.table(TITLES, lines))
-    report = {"eps": EPS, "rows": rows}
-    if arguments.json:
-        report["environment"] = reporting.environment()
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    return report
+    for name in ["windows"] if arguments.quick else names:
+        repeats = arguments.repeats if name in ("windows", *TWO_CLASSES) else 1
+        rows.append(measure(known[name], repeats, arguments.quick))
+    for name in missing:
+        print(f"{name}: not in the folder that MARGINS_DATA names")
+    lines = [[format(row[key], form) for _, key, form in COLUMNS] for row in rows]
+    print(reporting.table([title for title, *_ in COLUMNS], lines))
+    reporting.write_json(arguments, eps=EPS, rows=rows)
+    return {"eps": EPS, "rows": rows}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ table, where the kinds are called fixed (noisy), drifting (noisy), jumping and s
     python scripts/benchmarks/benchmark_streams.py [--seeds 5] [--chunks 200]
 """
 
-import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +26,10 @@ from sklearn.linear_model import SGDClassifier
 
 import margins
 from margins.text import aligned
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 CHUNK = 50
 N_FEATURES, N_WORDS, LENGTH = 20, 5000, 40
@@ -34,14 +39,13 @@ LABELS = (-1, 1)
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="default: %(default)s")
-    parser.add_argument("--chunks", type=int, default=200, metavar="N", help="default: %(default)s")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="default: all")
-    parser.add_argument("--algorithms", nargs="+", metavar="NAME", help="default: all with partial_fit")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--seeds", type=int, default=5, metavar="N")
+    option("--chunks", type=int, default=200, metavar="N")
+    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all with partial_fit")
     return parser
 
 
@@ -91,7 +95,7 @@ def _texts(n_chunks, rng):
 
 
 def error_of(classifier, kind, n_chunks, seed):
-    """The share of wrong predictions, each made before its chunk is learnt: float."""
+    """Return the share of wrong predictions, each made before its chunk is learnt."""
     wrong, first = [], max(n_chunks // 10, 1)
     for number, (X, y) in enumerate(chunks_of(kind, n_chunks, seed)):
         if number >= first:
@@ -102,9 +106,11 @@ def error_of(classifier, kind, n_chunks, seed):
 
 def classifier_of(name, seed):
     """Return the classifier of a name, with default parameters."""
-    if name == "sgd":
-        return SGDClassifier(random_state=seed)
-    classifier = margins.get(name)()
+    return SGDClassifier(random_state=seed) if name == "sgd" else seeded(margins.get(name)(), seed)
+
+
+def seeded(classifier, seed):
+    """Set the seed of a classifier that has one."""
     if "random_state" in classifier.get_params():
         classifier.set_params(random_state=seed)
     return classifier
@@ -113,23 +119,21 @@ def classifier_of(name, seed):
 def main(arguments=None):
     """Print the table."""
     options = command_line().parse_args(arguments)
-    names = options.algorithms or [*margins.available(streaming=True), "sgd"]
-    seeds = range(options.seeds)
-    rows = [["algorithm", *options.kinds]]
-    columns = [
-        marked(
+    names, columns = options.algorithms or [*margins.available(streaming=True), "sgd"], []
+    for kind in options.kinds:
+        errors = [
             [
-                np.mean([error_of(classifier_of(name, s), kind, options.chunks, s) for s in seeds])
-                for name in names
+                error_of(classifier_of(name, seed), kind, options.chunks, seed)
+                for seed in range(options.seeds)
             ]
-        )
-        for kind in options.kinds
-    ]
-    print(aligned([*rows, *zip(names, *columns, strict=True)]))
+            for name in names
+        ]
+        columns.append(marked([np.mean(of_name) for of_name in errors]))
+    print(aligned([["algorithm", *options.kinds], *zip(names, *columns, strict=True)]))
 
 
 def marked(errors):
-    """Errors as text, the three smallest with a star: list of str."""
+    """Return errors as text, the three smallest with a star: list of str."""
     limit = sorted(errors)[:3][-1]
     return [f"{error:.3f}{'*' if error <= limit else ' '}" for error in errors]
 

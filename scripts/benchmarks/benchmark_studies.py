@@ -10,8 +10,6 @@ scikit-learn's n_jobs can stand at the inner or at the outer call; at the outer 
 longer tasks, which is faster. Its processes are started before the clock is.
 """
 
-import argparse
-import json
 import math
 import sys
 import time
@@ -41,34 +39,23 @@ TITLES = ("", "seconds", "fits", "fits / s", "accuracy")
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--n-jobs", type=int, default=2, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--n-jobs-at",
-        choices=("inner", "outer", "both"),
-        default="outer",
-        help="where scikit-learn uses n_jobs; both: the faster one counts (default: %(default)s)",
-    )
-    parser.add_argument("--folds", type=int, default=10, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--settings", type=int, choices=(7, 49), default=49, help="7: tau alone (default: %(default)s)"
-    )
-    parser.add_argument("--epochs", type=int, default=100, metavar="N", help="default: %(default)s")
-    parser.add_argument(
-        "--repeats", type=int, default=1, metavar="N", help="our runs; the median counts"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    places = "where scikit-learn uses n_jobs; both: the faster one counts"
+    option("--n-jobs", type=int, default=2, metavar="N")
+    option("--n-jobs-at", choices=("inner", "outer", "both"), default="outer", help=places)
+    option("--folds", type=int, default=10, metavar="N")
+    option("--settings", type=int, choices=(7, 49), default=49, help="7: tau alone")
+    option("--epochs", type=int, default=100, metavar="N")
+    option("--repeats", type=int, default=1, metavar="N", help="our runs; the median counts")
+    option("--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
     return parser
 
 
 def data():
-    """wdbc: X, y and where it comes from."""
+    """Return wdbc: X, y and its source."""
     if "wdbc" in real_data.available():
         dataset = real_data.binary("wdbc")
         return dataset.X, dataset.y, "wdbc"
@@ -76,7 +63,7 @@ def data():
 
 
 def ours(X, y, arguments):
-    """Seconds, accuracy, and whether the models were trained in lockstep."""
+    """Return seconds, accuracy, and why the models were not trained in lockstep."""
     pam = margins.get("pam")(max_iter=arguments.epochs)
     options = {"outer": arguments.folds, "inner": arguments.folds, "n_jobs": arguments.n_jobs}
     seconds = []
@@ -90,25 +77,26 @@ def ours(X, y, arguments):
 
 
 def theirs(X, y, arguments, place):
-    """Seconds and accuracy of the nested search, n_jobs at the inner or outer call."""
+    """Return seconds and accuracy of the nested search, with n_jobs at the inner or outer call."""
     grid = {"alpha": np.logspace(*ALPHAS, arguments.settings), "penalty": ["l2"]}
     perceptron = Perceptron(max_iter=arguments.epochs, tol=None)
-    inner, outer = (arguments.n_jobs if place == each else None for each in ("inner", "outer"))
+    inner, outer = (arguments.n_jobs if place == call else None for call in ("inner", "outer"))
     Parallel(arguments.n_jobs)(delayed(abs)(number) for number in range(4 * arguments.n_jobs))
     begin = time.perf_counter()
     search = GridSearchCV(perceptron, grid, cv=arguments.folds, n_jobs=inner)
-    found = cross_validate(search, X, y, cv=arguments.folds, n_jobs=outer)
-    return time.perf_counter() - begin, float(np.mean(found["test_score"]))
+    scores = cross_validate(search, X, y, cv=arguments.folds, n_jobs=outer)
+    return time.perf_counter() - begin, float(np.mean(scores["test_score"]))
 
 
 def main(argv=None):
+    """Print a table, and return its rows with the ratio: dict."""
     arguments = command_line().parse_args(argv)
     if arguments.quick:
         arguments.folds, arguments.epochs = 3, 5
     X, y, name = data()
     settings = arguments.settings
     n_fits = settings * arguments.folds**2 + arguments.folds
-    print(", ".join(f"{key} {value}" for key, value in reporting.environment().items()))
+    reporting.print_environment()
     folds = f"{arguments.folds} x {arguments.folds} folds"
     print(
         f"{name}: {X.shape[0]} x {X.shape[1]}; {settings} settings, {folds}, {arguments.epochs} epochs, "
@@ -139,10 +127,7 @@ def main(argv=None):
     print(f"\nlockstep: {reason or 'yes'}")
     print(f"ratio: {ratio:.1f} (scikit-learn's seconds in units of ours)")
     report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": reason is None}
-    if arguments.json:
-        options = {key: value for key, value in vars(arguments).items() if key != "json"}
-        report |= {"environment": reporting.environment(), "arguments": options}
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    reporting.write_json(arguments, **report)
     return report
 
 

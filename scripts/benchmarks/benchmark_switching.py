@@ -9,13 +9,10 @@ or the Python package `vowpalwabbit` is not installed.
     MARGINS_DATA=folder python scripts/benchmarks/benchmark_switching.py
 """
 
-import argparse
 import importlib.util
-import math
 import shutil
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -32,46 +29,34 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all
 
 import benchmark_command_line
 import real_data
+import reporting
 
 TITLES = ("task", "seconds there", "seconds here", "ratio", "same labels")
 
 
 def tasks(m):
-    """(title, their classifier, ours, kind of data) of every task in Python, for m samples."""
+    """Return (title, their classifier, ours, data set) of every task in Python, for m samples."""
     as_svc = {"loss": "hinge", "penalize_intercept": False, "multi_class": "ovo"}
     alpha = 1e-4
     sgd = margins.MarginClassifier(loss="hinge", C=1 / (alpha * m))
+    hinge = LinearSVC(loss="hinge"), margins.MarginClassifier(loss="hinge")
+    perceptrons = Perceptron(random_state=0), margins.get("perceptron")(random_state=0, tol=1e-3)
     pa1 = SGDClassifier(penalty=None, learning_rate="pa1", eta0=1.0, random_state=0)
     pa = margins.get("pa-i")(max_iter=1000, tol=1e-3)
     return [
         ("LinearSVC()", LinearSVC(), margins.MarginClassifier(), "a9a"),
-        (
-            "LinearSVC(loss='hinge')",
-            LinearSVC(loss="hinge"),
-            margins.MarginClassifier(loss="hinge"),
-            "a9a",
-        ),
+        ("LinearSVC(loss='hinge')", *hinge, "a9a"),
         ("SVC()", SVC(), margins.MarginClassifier(kernel="rbf", **as_svc), "satimage"),
         ("SVC(kernel='linear')", SVC(kernel="linear"), margins.MarginClassifier(**as_svc), "satimage"),
         ("SGDClassifier()", SGDClassifier(alpha=alpha, random_state=0), sgd, "a9a"),
-        (
-            "Perceptron()",
-            Perceptron(random_state=0),
-            margins.get("perceptron")(random_state=0, tol=1e-3),
-            "a9a",
-        ),
+        ("Perceptron()", *perceptrons, "a9a"),
         ("SGDClassifier(learning_rate='pa1')", pa1, pa, "a9a"),
     ]
 
 
 def compared(theirs, ours, X, y, turns):
-    """Smallest seconds of both, and the share of labels that agree."""
-    seconds = [math.inf, math.inf]
-    for _ in range(turns):
-        for side, classifier in enumerate((theirs, ours)):
-            begin = time.process_time()
-            classifier.fit(X, y)
-            seconds[side] = min(seconds[side], time.process_time() - begin)
+    """Return the least seconds of both, and the share of labels that agree."""
+    seconds = reporting.alternating([theirs, ours], X, y, turns)
     return *seconds, np.mean(theirs.predict(X) == ours.predict(X))
 
 
@@ -81,7 +66,7 @@ def command_seconds(command, turns):
 
 
 def command_rows(X, y, turns):
-    """Rows of LIBLINEAR's `train` and of Vowpal Wabbit: whole processes, which read the same samples."""
+    """Return rows of LIBLINEAR's `train` and of Vowpal Wabbit, which read the same samples."""
     with tempfile.TemporaryDirectory() as folder:
         file, model, lines = Path(folder, "a9a.svm"), Path(folder, "model"), Path(folder, "a9a.vw")
         dump_svmlight_file(X, y, str(file), zero_based=False)
@@ -106,10 +91,8 @@ def command_rows(X, y, turns):
 
 def main(arguments=None):
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser = reporting.parser_of(__doc__)
+    parser.add_argument("--turns", type=int, default=5, metavar="N")
     turns = parser.parse_args(arguments).turns
     warnings.simplefilter("ignore")
     adult, images = real_data.binary("a9a"), real_data.load("satimage")

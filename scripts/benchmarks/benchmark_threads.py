@@ -6,7 +6,6 @@ fit by one thread, a fit by `--threads`, and their ratio. The first row shows th
 memory: that product alone, by one thread and by several. Both fits must agree bit for bit.
 """
 
-import argparse
 import sys
 import timeit
 from pathlib import Path
@@ -30,28 +29,18 @@ SHAPES = (
     *((1_000_000, 500, 30), (400_000, 20_000, 60)),
 )
 TITLES = (
-    "samples",
-    "features",
-    "storage",
-    "loss",
-    "solver",
-    "product",
-    "one",
-    "several",
-    "ratio",
-    "gap",
+    *("samples", "features", "storage", "loss", "solver", "product", "one", "several", "ratio", "gap"),
 )
 
 
 def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="default: %(default)s")
-    parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
-    parser.add_argument("--eps", type=float, default=1e-3, help="default: %(default)s")
-    parser.add_argument("--scale", type=float, default=1.0, metavar="SHARE", help="share of the samples")
+    """Return the parser of the options."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--threads", type=int, default=2, metavar="N")
+    option("--turns", type=int, default=5, metavar="N")
+    option("--eps", type=float, default=1e-3)
+    option("--scale", type=float, default=1.0, metavar="SHARE", help="share of the samples")
     return parser
 
 

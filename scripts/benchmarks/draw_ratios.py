@@ -8,9 +8,13 @@ A point is a fit: left of 1, this library took less time to prove at least what 
 Where the other one did not reach the accuracy, there is a triangle at the left edge.
 """
 
-import argparse
 import json
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 LEFT = 0.01  # left end of the axis, for the other side's failures to reach the accuracy
 OURS = "auto"
@@ -62,11 +66,7 @@ def kernel_points(rows):
 
 def draw(points, path):
     """Draw one row for each label, with one mark for each other side."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = reporting.pyplot()
     labels = list(dict.fromkeys(label for label, _, _ in points))
     others = list(dict.fromkeys(other for _, other, _ in points))
     figure, axes = plt.subplots(figsize=(7, 1.2 + 0.24 * len(labels)), layout="constrained")
@@ -94,10 +94,8 @@ def draw(points, path):
 
 
 def points_and_figure(description, argv=None):
-    """Read the command line of a script that draws ratios: (points of the files, picture's path)."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Read a command line: (points of the files, path of the picture)."""
+    parser = reporting.parser_of(description)
     parser.add_argument("files", nargs="+", metavar="JSON")
     parser.add_argument("--figure", required=True, metavar="PNG")
     arguments = parser.parse_args(argv)

@@ -10,13 +10,11 @@ Right: the peak of resident memory of a process that fits dense float64 samples 
 file, less what it was before it read them. "Chunks" is `Chunks.of_rows` of a memory map. Needs Linux.
 """
 
-import argparse
 import json
 import math
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from margins.plotting.style import COLOURS, GRID
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import real_data
+import reporting
 
 ACCURACIES = [10.0**-k for k in range(1, 9)]
 ROWS = (100_000, 200_000, 400_000, 800_000)
@@ -55,14 +54,10 @@ print(json.dumps(1024 * (kilobytes("VmHWM") - before)))
 
 
 def curve(makers, X, y, turns):
-    """(seconds, objective, dual value or nan) of each classifier: ndarray, shape (n, 3)."""
+    """Return seconds, objective and dual value (or nan) of each classifier: ndarray of shape (n, 3)."""
     rows = []
     for make in makers:
-        seconds = math.inf
-        for _ in range(turns):
-            begin = time.process_time()
-            fitted = make().fit(X, y)
-            seconds = min(seconds, time.process_time() - begin)
+        fitted, seconds = reporting.least_time(lambda: make().fit(X, y), turns)  # noqa: B023
         w = np.append(fitted.coef_, fitted.intercept_)
         slack = np.maximum(0, 1 - y * (X @ w[:-1] + w[-1]))
         certificates = getattr(fitted, "certificates_", None)
@@ -72,7 +67,7 @@ def curve(makers, X, y, turns):
 
 
 def gap_curves(turns):
-    """{name: ndarray of (seconds, relative excess over the optimum)}."""
+    """Return arrays of seconds and relative excess over the optimum, by name."""
     data = real_data.binary("a9a")
     X, y = data.X, data.y
     sides = {
@@ -93,7 +88,7 @@ def gap_curves(turns):
 
 
 def memory_curves():
-    """{kind: bytes at each of ROWS}."""
+    """Return the peak memory at each of ROWS, by name."""
     rng = np.random.default_rng(0)
     curves = {"LinearSVC, primal": [], "margins": [], "margins, chunks": []}
     kinds = {"LinearSVC, primal": "linearsvc", "margins": "margins", "margins, chunks": "chunks"}
@@ -112,12 +107,8 @@ def memory_curves():
 
 
 def draw(gaps, memories, path):
-    """Draw both."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    """Draw both panels."""
+    plt = reporting.pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.6), layout="constrained")
     for index, (name, rows) in enumerate(gaps.items()):
         shown = rows[rows[:, 1] > 1e-14]
@@ -143,11 +134,9 @@ def draw(gaps, memories, path):
 
 def main(arguments=None):
     """Measure, draw, and print the numbers."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = reporting.parser_of(__doc__)
     parser.add_argument("--figure", required=True, metavar="PNG")
-    parser.add_argument("--turns", type=int, default=5, metavar="N", help="default: %(default)s")
+    parser.add_argument("--turns", type=int, default=5, metavar="N")
     options = parser.parse_args(arguments)
     gaps, memories = gap_curves(options.turns), memory_curves()
     for name, rows in gaps.items():

@@ -12,19 +12,24 @@ with the least absolute error of log(passes), and between which factors half of 
 around it. These lines are margins.tuning.PredictionTuning.
 """
 
-import argparse
 import itertools
+import sys
 import warnings
+from pathlib import Path
 
-import measuring
 import numpy as np
-from benchmark import load
-from contests import accuracy_of
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.losses import loss_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import measuring
+import reporting
+from benchmark import load
+from contests import accuracy_of
 
 # The kernels that each solver is measured with.
 SOLVERS = {
@@ -47,7 +52,7 @@ def measured(names, limit):
         few = np.random.default_rng(0).permutation(len(samples[1]))[:KERNEL_ROWS]
         for solver, kernels in SOLVERS.items():
             for kernel, loss, C in itertools.product(kernels, LOSSES, PENALTIES):
-                X, y = [each[few] for each in samples] if kernel else samples
+                X, y = [part[few] for part in samples] if kernel else samples
                 for gap in GAPS:
                     params = {"loss": loss, "C": C, "eps": accuracy_of(loss, gap)} | kernel
                     classifier = margins.MarginClassifier(solver=solver, random_state=0, **params)
@@ -64,7 +69,7 @@ def measured(names, limit):
 
 
 def fitted(gaps, passes):
-    """base and slope, both at least 0, and the quartiles of measured / predicted."""
+    """Return base and slope, both at least 0, and the quartiles of measured / predicted."""
     decades, passes = np.log10(1 / np.asarray(gaps)), np.asarray(passes)
 
     def line(parameters):
@@ -81,7 +86,8 @@ def fitted(gaps, passes):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Print the lines of all solvers."""
+    parser = reporting.parser_of(__doc__)
     parser.add_argument("names", nargs="*", default=SMALL, metavar="NAME")
     parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS")
     arguments = parser.parse_args(argv)
