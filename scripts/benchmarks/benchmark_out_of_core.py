@@ -34,10 +34,11 @@ from margins.data.chunks import Chunks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
+import measuring
 import real_data
+import reporting
 
 LOSSES = ("squared_hinge", "hinge")
-TASKS = ("map", "rules", "threads", "partitions", "workers")
 # Name, loss, accuracy.
 RULES = (
     ("auto", "squared_hinge", 0.05),
@@ -93,14 +94,18 @@ def outcome(classifier):
 # --------------------------------------------------------------------------------------------- tasks
 
 
+def fit_of_map(options):
+    """Fit a memory map in a separate process, and return its outcome: dict."""
+    command = [sys.executable, __file__, "--child", json.dumps(options)]
+    return json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+
+
 def of_map(X, y, arguments):
-    """Fit a memory map: yields dict."""
+    """Yield the fits of a memory map."""
     with TemporaryDirectory(dir=arguments.folder) as folder:
         write(folder, X, y, arguments.copies)
         for loss in LOSSES:
-            child = json.dumps({"folder": folder, "loss": loss, "n_features": X.shape[1]})
-            command = [sys.executable, __file__, "--child", child]
-            row = json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+            row = fit_of_map({"folder": folder, "loss": loss, "n_features": X.shape[1]})
             direct = outcome(classifier_of(loss, float(arguments.copies)).fit(X, y))
             row |= {"loss": loss, "rows": arguments.copies * len(y), "agrees": agree(row, direct)}
             row["direct primal"] = direct["primal"]
@@ -108,22 +113,15 @@ def of_map(X, y, arguments):
 
 
 def of_rules(X, y, arguments):
-    """Fit a memory map with rule-based algorithms: yields dict."""
+    """Yield the fits of a memory map by rule-based algorithms."""
     copies = min(arguments.copies, 4)
     with TemporaryDirectory(dir=arguments.folder) as folder:
         write(folder, X, y, copies)
         direct = {loss: outcome(classifier_of(loss, float(copies)).fit(X, y)) for loss in LOSSES}
         for name, loss, eps in RULES:
-            options = {
-                "folder": folder,
-                "loss": loss,
-                "n_features": X.shape[1],
-                "name": name,
-                "eps": eps,
-            }
-            command = [sys.executable, __file__, "--child", json.dumps(options)]
-            row = json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
-            yield row | {"name": name, "loss": loss, "eps": eps, "agrees": agree(row, direct[loss])}
+            options = {"name": name, "loss": loss, "eps": eps}
+            row = fit_of_map({"folder": folder, "n_features": X.shape[1], **options})
+            yield row | options | {"agrees": agree(row, direct[loss])}
 
 
 class CountedChunks(Chunks):
@@ -152,66 +150,58 @@ def child(folder, loss, n_features, name="auto", eps=EPS):
     """Fit a memory map in a separate process, and print the outcome."""
     y = np.load(Path(folder) / "y.npy")
     X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
-    before, chunks = status("VmHWM"), CountedChunks(Chunks.of_rows(X, y).parts)
-    given = {"C": 1.0, "eps": eps, "random_state": 0} | ({"loss": loss} if loss == "hinge" else {})
-    clock, processor, classifier = seconds_of(lambda: margins.get(name)(**given).fit(chunks))
+    before, chunks = measuring.resident_bytes("VmHWM"), CountedChunks(Chunks.of_rows(X, y).parts)
+    params = {"C": 1.0, "eps": eps, "random_state": 0} | ({"loss": loss} if loss == "hinge" else {})
+    clock, processor, classifier = seconds_of(lambda: margins.get(name)(**params).fit(chunks))
     row = outcome(classifier) | {"seconds": clock, "processor seconds": processor}
     row |= {"epochs": classifier.n_iter_, "accesses": classifier.n_accesses_ / len(y)}
     row["passes"] = chunks.n_read / len(chunks)
     row |= {"megabytes": X.nbytes / 1e6, "read megabytes": row["passes"] * X.nbytes / 1e6}
-    row |= {"resident megabytes": status("VmHWM") / 1e6, "before": before / 1e6}
+    row |= {"resident megabytes": measuring.resident_bytes("VmHWM") / 1e6, "before": before / 1e6}
     print(json.dumps(row))
 
 
-def status(name):
-    """Return a number of bytes in this process's status; nan if it is not available."""
-    path = Path("/proc/self/status")
-    lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
-    sizes = [1024 * int(line.split()[1]) for line in lines if line.startswith(name + ":")]
-    return sizes[0] if sizes else float("nan")
-
-
 def by_threads(X, y, arguments):
-    """Fit with dask's threads and in memory, in turn: yields dict."""
+    """Yield fits with dask's threads and in memory, in turn."""
     import dask.array as da
 
     rows = -(-len(y) // arguments.partitions)
     lazy_X, lazy_y = da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
     for loss in LOSSES:
-        times = {"direct": [], "dask": []}
-        for turn in range(arguments.repeats + 1):
-            direct = seconds_of(lambda: classifier_of(loss).fit(X, y))  # noqa: B023
-            by_dask = seconds_of(lambda: classifier_of(loss).fit(lazy_X, lazy_y))  # noqa: B023
-            if turn > 0:
-                times["direct"].append(direct[:2])
-                times["dask"].append(by_dask[:2])
-        one, other = outcome(direct[2]), outcome(by_dask[2])
-        best = {name: np.min(each, axis=0).tolist() for name, each in times.items()}
+        fits = {
+            "direct": lambda: classifier_of(loss).fit(X, y),  # noqa: B023
+            "dask": lambda: classifier_of(loss).fit(lazy_X, lazy_y),  # noqa: B023
+        }
+        times, classifiers = {name: [] for name in fits}, {}
+        for _ in range(arguments.repeats + 1):  # the first turn does not count
+            for name, fit in fits.items():
+                *seconds, classifiers[name] = seconds_of(fit)
+                times[name].append(seconds)
+        one, other = outcome(classifiers["direct"]), outcome(classifiers["dask"])
+        best = {name: np.min(turns[1:], axis=0).tolist() for name, turns in times.items()}
         row = {"loss": loss, "seconds": best, "passes": other["passes"], "agrees": agree(one, other)}
         row["ratio"] = [a / b for a, b in zip(best["dask"], best["direct"], strict=True)]
         yield row
 
 
 def by_partitions(X, y, arguments):
-    """Fit 1 to 64 partitions: yields dict."""
+    """Yield fits of 1 to 64 partitions."""
     for loss in LOSSES:
-        found = []
-        for n in (1, 4, 16, 64):
-            chunks = Chunks.of_rows(X, y, n_rows=-(-len(y) // n))
-            found.append(outcome(classifier_of(loss).fit(chunks)))
-        primal = [each["primal"] for each in found]
-        gaps = [each["primal"] - each["dual"] for each in found]
+        chunks = [Chunks.of_rows(X, y, n_rows=-(-len(y) // n)) for n in (1, 4, 16, 64)]
+        outcomes = [outcome(classifier_of(loss).fit(parts)) for parts in chunks]
+        primal = [fit["primal"] for fit in outcomes]
+        gaps = [fit["primal"] - fit["dual"] for fit in outcomes]
         yield {
             "loss": loss,
-            "passes": [each["passes"] for each in found],
+            "passes": [fit["passes"] for fit in outcomes],
             "difference": (max(primal) - min(primal)) / min(primal),
-            "gap": max(each["gap"] for each in found),
+            "gap": max(fit["gap"] for fit in outcomes),
             "agrees": max(primal) - min(primal) <= max(gaps),
         }
 
 
 def by_workers(X, y, arguments):
-    """Fit on clusters of one and of two processes: yields dict."""
+    """Yield fits on clusters of one and of two processes."""
     from distributed import Client, LocalCluster
 
     kinds = ("seconds", "processor seconds", "sent megabytes")
@@ -230,14 +220,12 @@ def by_workers(X, y, arguments):
                         after, sent_then = client.run(time.process_time), client.run(bytes_sent)
                         of_workers = [after[worker] - before[worker] for worker in before]
                         times.append((fit[0], fit[1] + max(of_workers), fit[1]))
-                    rows[loss]["seconds"][n], rows[loss]["processor seconds"][n], client_seconds = (
-                        np.min(times, axis=0).tolist()
-                    )
-                    rows[loss]["client seconds"] = client_seconds
-                    rows[loss]["sent megabytes"][n] = (
-                        sum(sent_then.values()) / 1e6 - sum(sent.values()) / 1e6
-                    )
-                    rows[loss] |= outcome(fit[2])
+                    row = rows[loss]
+                    row["seconds"][n], row["processor seconds"][n], row["client seconds"] = np.min(
+                        times, axis=0
+                    ).tolist()
+                    row["sent megabytes"][n] = (sum(sent_then.values()) - sum(sent.values())) / 1e6
+                    row |= outcome(fit[2])
     for row in rows.values():
         for kind in ("seconds", "processor seconds"):
             row[f"speed-up in {kind}"] = row[kind][1] / row[kind][2]
@@ -253,8 +241,8 @@ def persisted(folder, m, d, n_partitions):
     size = -(-m // n_partitions)
     bounds = [(begin, min(begin + size, m)) for begin in range(0, m, size)]
     read_X, read_y = dask.delayed(rows_of_file), dask.delayed(labels_of_file)
-    X = [da.from_delayed(read_X(folder, m, d, *each), (each[1] - each[0], d), float) for each in bounds]
-    y = [da.from_delayed(read_y(folder, *each), (each[1] - each[0],), float) for each in bounds]
+    X = [da.from_delayed(read_X(folder, m, d, *ends), (ends[1] - ends[0], d), float) for ends in bounds]
+    y = [da.from_delayed(read_y(folder, *ends), (ends[1] - ends[0],), float) for ends in bounds]
     lazy = da.concatenate(X).persist(), da.concatenate(y).persist()
     wait(lazy)
     return lazy
@@ -273,47 +261,39 @@ def bytes_sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
-# --------------------------------------------------------------------------------------------- main
-
-
-def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
-    parser.add_argument("--copies", type=int, default=16, metavar="N", help="default: %(default)s")
-    parser.add_argument("--partitions", type=int, default=12, metavar="N", help="default: %(default)s")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="default: %(default)s")
-    parser.add_argument("--folder", help="folder of temporary files")
-    parser.add_argument("--quick", action="store_true", help="a generated set of 20,000 rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    return parser
+TASKS = {
+    "map": of_map,
+    "rules": of_rules,
+    "threads": by_threads,
+    "partitions": by_partitions,
+    "workers": by_workers,
+}
 
 
 def main(argv=None):
     """Print a line for every fit: dict of lists of dict."""
-    arguments = command_line().parse_args(argv)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
+    option("--copies", type=int, default=16, metavar="N")
+    option("--partitions", type=int, default=12, metavar="N")
+    option("--repeats", type=int, default=3, metavar="N")
+    option("--folder", help="folder of temporary files")
+    option("--quick", action="store_true", help="a generated set of 20,000 rows")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    option("--child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
     if arguments.child:
         return child(**json.loads(arguments.child))
     if arguments.quick:
         arguments.copies, arguments.repeats = min(arguments.copies, 3), 1
     X, y = samples(arguments.quick)
-    functions = {
-        "map": of_map,
-        "rules": of_rules,
-        "threads": by_threads,
-        "partitions": by_partitions,
-        "workers": by_workers,
-    }
-    results = {}
+    results = {task: [] for task in arguments.tasks}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # dask warns about ports and sizes of graphs
-        for task in arguments.tasks:
-            results[task] = []
-            for row in functions[task](X, y, arguments):
-                results[task].append(row)
+        for task, rows in results.items():
+            for row in TASKS[task](X, y, arguments):
+                rows.append(row)
                 print(task, json.dumps(row), flush=True)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

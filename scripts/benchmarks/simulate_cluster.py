@@ -11,11 +11,10 @@ ones and solves for the step. Printed, for each number of partitions: the second
 it in which workers compute, and what bounds it.
 """
 
-import argparse
 import heapq
 import json
 import pickle
-import time
+import sys
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -29,43 +28,28 @@ from margins.partitions.requests import Evaluate
 from margins.partitions.store import STORE
 from margins.partitions.work import answer, total
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
+
 
 class Costs(NamedTuple):
-    """Seconds, and the bytes of an answer.
+    """Measured costs, in seconds, and the bytes of an answer."""
 
-    Attributes
-    ----------
-    partition, addition, task, solution : float
-        A partition's part of a pass; adding an answer that has come by the network; sending a task and
-        receiving its end; the step of the client.
-    nbytes : int
-    bandwidth : float
-        Bytes per second of the network of each process.
-    """
-
-    partition: float
-    addition: float
-    task: float
-    solution: float
+    partition: float  # a partition's part of a pass
+    addition: float  # adding an answer that has come by the network
+    task: float  # sending a task and receiving its end
+    solution: float  # the step of the client
     nbytes: int
-    bandwidth: float
+    bandwidth: float  # bytes per second of the network of each process
 
 
 class Pass(NamedTuple):
-    """A simulated pass.
-
-    Attributes
-    ----------
-    seconds : float
-    busy : float
-        The share of that time in which a worker computes, the mean over workers.
-    bound : str
-        "workers" or "client": what would take longest alone.
-    """
+    """A simulated pass."""
 
     seconds: float
-    busy: float
-    bound: str
+    busy: float  # the share of that time in which a worker computes, the mean over workers
+    bound: str  # "workers" or "client": what would take longest alone
 
 
 def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
@@ -91,23 +75,15 @@ def measured(n_rows, n_features, n_tasks, gigabits, repeats=3):
     )
     request = Evaluate(0, Point(1, 0.25, np.zeros(n_features + 1), ()), None)
     try:
-        times = []
-        for _ in range(repeats):
-            begin = time.process_time()
-            answers = answer(setting, 0, (request,), X, y)
-            times.append(time.process_time() - begin)
+        answers, partition = reporting.least_time(lambda: answer(setting, 0, (request,), X, y), repeats)
     finally:
         STORE.forget(setting.key)
     sent = pickle.dumps(answers, protocol=5)
-    begin = time.process_time()
-    for _ in range(20):
-        total([answers, pickle.loads(sent)])
-    addition = (time.process_time() - begin) / 20
+    _, addition = reporting.least_time(lambda: total([answers, pickle.loads(sent)]), 20)
     matrix = np.eye(n_features + 1) + answers.sums[0].sums[0].hessian
-    begin = time.process_time()
-    cho_solve(cho_factor(matrix, lower=True), np.ones(n_features + 1))
-    solution = time.process_time() - begin
-    return Costs(min(times), addition, seconds_of_task(n_tasks), solution, len(sent), gigabits * 1e9 / 8)
+    right = np.ones(n_features + 1)
+    _, solution = reporting.timed(lambda: cho_solve(cho_factor(matrix, lower=True), right))
+    return Costs(partition, addition, seconds_of_task(n_tasks), solution, len(sent), gigabits * 1e9 / 8)
 
 
 def nothing(number):
@@ -129,36 +105,30 @@ def seconds_of_task(n_tasks):
         ):
             problems = [dask.delayed(nothing, pure=False)(number) for number in range(n_tasks)]
             client.gather(client.compute(problems[: n_tasks // 10]))
-            begin = time.process_time()
-            client.gather(client.compute(problems))
-            return (time.process_time() - begin) / n_tasks
+            _, seconds = reporting.timed(lambda: client.gather(client.compute(problems)))
+            return seconds / n_tasks
 
 
 def simulate(costs, n_partitions, n_workers):
     """Simulate a Pass."""
     transfer = costs.nbytes / costs.bandwidth
-    scheduler = 0.0
-    free = [(0.0, worker) for worker in range(n_workers)]
-    heapq.heapify(free)
-    busy, ends = 0.0, []
-    for _ in range(n_partitions):
-        scheduler += costs.task
-        at, worker = heapq.heappop(free)
-        end = max(at, scheduler) + costs.partition
-        busy += costs.partition
-        heapq.heappush(free, (end, worker))
-        ends.append(end)
+    scheduler = busy = 0.0
+    free = [0.0] * n_workers  # when each worker ends what it has
+
+    def run(ready, work):
+        """Schedule a task on the first free worker, and return its end."""
+        nonlocal scheduler, busy
+        scheduler = max(scheduler, ready) + costs.task
+        end = max(heapq.heappop(free), scheduler) + work
+        heapq.heappush(free, end)
+        busy += work
+        return end
+
+    ends = [run(0.0, costs.partition) for _ in range(n_partitions)]
     while len(ends) > 1:
         groups = [ends[begin : begin + FAN_IN] for begin in range(0, len(ends), FAN_IN)]
-        ends = []
-        for group in sorted(groups, key=max):
-            scheduler = max(scheduler, *group) + costs.task
-            at, worker = heapq.heappop(free)
-            work = len(group) * (costs.addition + transfer)
-            end = max(at, scheduler) + work
-            busy += work
-            heapq.heappush(free, (end, worker))
-            ends.append(end)
+        work = costs.addition + transfer
+        ends = [run(max(group), len(group) * work) for group in sorted(groups, key=max)]
     seconds = max(ends[0], scheduler) + transfer + costs.addition + costs.solution
     n_tasks = n_partitions + n_partitions / (FAN_IN - 1)
     client = n_tasks * costs.task + costs.addition + costs.solution
@@ -172,23 +142,17 @@ def workers_at_balance(costs):
     return costs.partition / (costs.task * (1 + 1 / (FAN_IN - 1)))
 
 
-def command_line():
-    """Return the parser of the options: argparse.ArgumentParser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="rows of a partition")
-    parser.add_argument("--features", type=int, nargs="+", default=[54, 500], metavar="N")
-    parser.add_argument("--workers", type=int, nargs="+", default=[2, 10, 100], metavar="N")
-    parser.add_argument("--gigabits", type=float, default=10.0, metavar="N", help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="2,000 rows of 10 features, 100 problems")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    return parser
-
-
 def main(argv=None):
     """Print a line for every number of partitions: list of dict."""
-    arguments = command_line().parse_args(argv)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--rows", type=int, default=100_000, metavar="N", help="rows of a partition")
+    option("--features", type=int, nargs="+", default=[54, 500], metavar="N")
+    option("--workers", type=int, nargs="+", default=[2, 10, 100], metavar="N")
+    option("--gigabits", type=float, default=10.0, metavar="N")
+    option("--quick", action="store_true", help="2,000 rows of 10 features, 100 problems")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    arguments = parser.parse_args(argv)
     n_tasks = 1000
     if arguments.quick:
         arguments.rows, arguments.features, n_tasks = 2000, [10], 100
@@ -203,12 +167,12 @@ def main(argv=None):
         )
         for n_workers in arguments.workers:
             for n_partitions in (10, 30, 100, 300, 1000):
-                each = simulate(costs, n_partitions, n_workers)
+                simulated = simulate(costs, n_partitions, n_workers)
                 row = {"features": n_features, "workers": n_workers, "partitions": n_partitions}
-                rows.append(row | each._asdict() | {"balance": workers_at_balance(costs)})
+                rows.append(row | simulated._asdict() | {"balance": workers_at_balance(costs)})
                 print(
-                    f"{n_partitions} partitions, {n_workers} workers: {each.seconds:.2f} s, "
-                    f"workers busy {each.busy:.0%}, bound by {each.bound}"
+                    f"{n_partitions} partitions, {n_workers} workers: {simulated.seconds:.2f} s, "
+                    f"workers busy {simulated.busy:.0%}, bound by {simulated.bound}"
                 )
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
