@@ -14,18 +14,16 @@ their measured time.
     c  99 % of the maximum soft margin, rho = 1, the papers' Delta or R / 10;
        also pdm, mpcs and mpvs
     d  LinearSVC's default problem, C = 0.01, 1, 100, objective within 1e-3
-    e  one-vs-rest, all classes, C = 1, to 99 % of each margin, with one thread and two
-       (mnist, digits, or what --data names)
-    g  c's seconds at 1/16, 1/4 and all of the rows (covtype, news20, or what --data names)
-    accuracy  SGDClassifier and Perceptron, with the fewest epochs that predict as well as auto
 
 Data sets are all sets of real_data.py, and two that scikit-learn ships. If a value exceeds 10, as in
 raw data, every feature is divided by its largest value (MaxAbsScaler), as is recommended to users.
 """
 
+import functools
 import math
 import sys
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from scipy import sparse
@@ -38,20 +36,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all
 import contests
 import peers
 import real_data
-import report_benchmark
 import reporting
 import soft_margins
+from reporting import number
 
 SOURCE = "margins against LIBLINEAR"
-TASKS = (*"abcdeg", "accuracy")
+TITLES = {
+    "a": "(a) L1-SVM, C = 1, no intercept, within 1e-4",
+    "b": "(b) L1-SVM, C = 1, no intercept, within 1 %",
+    "c": "(c) 99 % of the maximum margin",
+    "d": "(d) squared hinge, within 1e-3",
+}
 SHIPPED = {"digits": load_digits, "breast-cancer": load_breast_cancer}
-MANY_CLASSES = ("mnist", "digits")
-GROWING = ("covtype", "news20")
-EPS = 0.01
-MARGIN_GAP = 1 / (1 - EPS) ** 2 - 1  # gap of the objective if the margin is 99 % of the maximum
+MARGIN_GAP = 1 / 0.99**2 - 1  # gap of the objective if the margin is 99 % of the maximum
 RAW = 10.0
-FRACTIONS = (1 / 16, 1 / 4, 1)
-FITS = 1
+COLUMNS = (
+    *("solver", "wall s", "CPU s", "ratio", "CPU ratio", "to dual"),
+    *("excess", "tol", "accesses a row", ""),
+)
 
 
 def prepared(X):
@@ -61,106 +63,112 @@ def prepared(X):
 
 
 def load(name):
-    """Return X, the labels -1 and 1 of the binary task, and the original labels."""
+    """Return X and the labels -1 and 1 of a data set."""
     if name not in SHIPPED:
-        return prepared(real_data.binary(name).X), real_data.binary(name).y, real_data.load(name).y
+        X, y = real_data.binary(name)[1:3]
+        return prepared(X), y
     X, classes = SHIPPED[name](return_X_y=True)
-    half = (classes.max() + 1) // 2
-    return prepared(X), np.where(classes < half, 1, -1), classes
+    return prepared(X), np.where(classes < (classes.max() + 1) // 2, 1, -1)
 
 
-class Benchmark:
-    """All tasks of one data set."""
-
-    def __init__(self, name, arguments, others):
-        self.name, self.arguments, self.others = name, arguments, others
-        self.X, self.y, self.classes = load(name)
-
-    def l1_svm(self):
-        """Return the problem of (a) and (b)."""
-        return peers.Problem(self.X, self.y, "hinge", 1.0, intercept=False)
-
-    def maximum_margin(self, rows=None):
-        """Return the problem of (c), with all rows or some rows."""
-        X, y = (self.X, self.y) if rows is None else (self.X[rows], self.y[rows])
-        delta, _ = soft_margins.delta_of(self.name, soft_margins.length_of_longest(self.X))
-        return peers.Problem(X, y, "squared_hinge", 1 / (2 * delta**2), best_length=True)
-
-    def squared_hinge(self, C):
-        """Return LinearSVC's default problem."""
-        return peers.Problem(self.X, self.y, "squared_hinge", C)
-
-    def named(self, *more):
-        """Return the requested algorithms of this library as arguments of `contests.contest`."""
-        return {name: (name, {}) for name in dict.fromkeys((*self.arguments.algorithms, *more))}
-
-    def contest(self, problem, gap, ours=None, others=None):
-        """Run the contest of all solvers of a problem: dict."""
-        ours = {
-            label: spec
-            for label, spec in (self.named() if ours is None else ours).items()
-            if peers.solved_by(spec[0], problem)
-        }
-        result = contests.contest(
-            problem, gap, ours, self.arguments, self.others if others is None else others
-        )
-        return {"C": problem.C, **result}
-
-    def task_a(self):
-        yield self.contest(self.l1_svm(), 1e-4)
-
-    def task_b(self):
-        yield self.contest(self.l1_svm(), 0.01)
-
-    def task_c(self):
-        yield self.contest(self.maximum_margin(), MARGIN_GAP, self.named("pdm", "mpcs", "mpvs"))
-
-    def task_d(self):
-        for C in (0.01, 1.0, 100.0):
-            yield self.contest(self.squared_hinge(C), 1e-3)
-
-    def task_e(self):
-        if self.name in MANY_CLASSES or self._asked_for() and len(np.unique(self.classes)) > 2:
-            problem = peers.Problem(self.X, self.classes, "squared_hinge", 1.0)
-            ours = {f"auto, n_jobs={n_jobs}": ("auto", {"n_jobs": n_jobs}) for n_jobs in (1, 2)}
-            result = self.contest(problem, MARGIN_GAP, ours, others=())
-            one, two = (row["seconds"] for row in result["rows"][:2])
-            yield {**result, "speedup": one / two if one and two else None}
-
-    def task_g(self):
-        if self.name in GROWING or self._asked_for():
-            order = np.random.default_rng(self.arguments.seed).permutation(self.X.shape[0])
-            sizes = []
-            for fraction in FRACTIONS:
-                rows = np.sort(order[: math.ceil(fraction * len(order))])
-                problem = self.maximum_margin(rows)
-                result = self.contest(problem, MARGIN_GAP, others=())
-                sizes.append({"n_samples": len(rows), **result})
-            yield {"sizes": sizes, "exponents": report_benchmark.exponents(sizes)}
-
-    def task_accuracy(self):
-        yield contests.accuracy_contest(self.X, self.y, self.arguments)
-
-    def _asked_for(self):
-        return self.arguments.data is not None
+def problems_of(name):
+    """Return the problems of a data set: dict of (task, Problem, gap), by task and C."""
+    X, y = load(name)
+    delta, _ = soft_margins.delta_of(name, soft_margins.length_of_longest(X))
+    l1_svm = peers.Problem(X, y, "hinge", 1.0, intercept=False)
+    margin = peers.Problem(X, y, "squared_hinge", 1 / (2 * delta**2), best_length=True)
+    problems = {"a": ("a", l1_svm, 1e-4), "b": ("b", l1_svm, 0.01), "c": ("c", margin, MARGIN_GAP)}
+    for C in (0.01, 1.0, 100.0):
+        problems[f"d, C={C:g}"] = "d", peers.Problem(X, y, "squared_hinge", C), 1e-3
+    return problems
 
 
 def run(name, arguments, progress, others=()):
     """Return the requested results for one data set: dict."""
-    benchmark = Benchmark(name, arguments, others)
-    result = {
-        "data": name,
-        "n_samples": benchmark.X.shape[0],
-        "n_features": benchmark.X.shape[1],
-        "n_nonzero": int(benchmark.X.nnz),
-        "tasks": [],
-    }
     progress.step(name)
+    problems, tasks = problems_of(name), []
     with threadpool_limits(1):
-        for task in arguments.tasks:
-            for found in getattr(benchmark, f"task_{task}")():
-                result["tasks"].append({"task": task, **found})
-    return result
+        for task, problem, gap in problems.values():
+            if task in arguments.tasks:
+                names = (*arguments.algorithms, *(("pdm", "mpcs", "mpvs") if task == "c" else ()))
+                ours = [name for name in dict.fromkeys(names) if peers.solved_by(name, problem)]
+                result = contests.contest(problem, gap, ours, arguments, others)
+                tasks.append({"task": task, "C": problem.C, **result})
+    X = problem.X
+    shape = {"n_samples": X.shape[0], "n_features": X.shape[1], "n_nonzero": int(X.nnz)}
+    return {"data": name, **shape, "tasks": tasks}
+
+
+def legend(others, missing):
+    """Return the meaning of the tables, the solvers and the missing packages."""
+    lines = [
+        "ratio: to the seconds of the faster LinearSVC, dual or primal.   to dual: to the dual's.",
+        "excess: of the objective, over the smallest one known.",
+        "!: has not reached what is required, or was not timed further.",
+        f"others: {', '.join(solver.name for solver in others) or 'none'}",
+    ]
+    lines += [f"not here: {package} ({why})" for package, why in missing.items()]
+    return "\n".join(lines)
+
+
+def text(result):
+    """Return the report of one data set."""
+    lines = [
+        f"\n{result['data']}: {result['n_samples']} x {result['n_features']}, "
+        f"{result['n_nonzero'] / result['n_samples']:.1f} non-zeros a row"
+    ]
+    for task in result["tasks"]:
+        title = f"{TITLES[task['task']]}, C = {number(task['C'], 3)}"
+        if task["optimum"] is None:
+            lines += ["", f"{title}; no optimum was found in time"]
+        else:
+            low, high = (number(bound, 7) for bound in task["optimum"])
+            lines += ["", f"{title}; optimum between {low} and {high}"]
+        rows = [_cells(row, task["optimum"], result["n_samples"]) for row in task["rows"]]
+        lines.append(reporting.table(COLUMNS, rows))
+    return "\n".join(lines)
+
+
+def _cells(row, optimum, n_samples):
+    """Return a line of a table: list of str."""
+    times = (row[key] for key in ("seconds", "cpu_seconds", "ratio", "cpu_ratio", "dual_ratio"))
+    is_known = optimum and row["objective"] is not None and math.isfinite(row["objective"])
+    accesses, is_good = row["n_accesses"], row["reached"] and not row["message"]
+    return [
+        row["solver"],
+        *(number(value, 3) for value in times),
+        f"{row['objective'] / optimum[1] - 1:.1e}" if is_known else "-",
+        "" if row["tol"] is None else f"{row['tol']:g}",
+        "-" if accesses is None else number(accesses / n_samples, 3),
+        "" if is_good else f"! {row['message'] or ''}"[:60].rstrip(),
+    ]
+
+
+def summary(results):
+    """Return the median and the largest ratio of each of our algorithms over all data sets."""
+    ratios = {}
+    for result in results:
+        for task in result["tasks"]:
+            for row in task["rows"]:
+                if row["kind"] == "ours":
+                    item = row["ratio"], row["cpu_ratio"], row["dual_ratio"], result["data"]
+                    ratios.setdefault((task["task"], row["solver"]), []).append(item)
+    rows = []
+    for (task, solver), items in sorted(ratios.items()):
+        known = [item for item in items if item[0] is not None]
+        cells = [task, solver, f"{len(known)} of {len(items)}"]
+        if known:
+            largest = max(known, key=lambda item: item[0])
+            middles = [_median(item[column] for item in known) for column in range(3)]
+            cells += [*middles, number(largest[0], 3), largest[3]]
+        rows.append([*cells, *[""] * (8 - len(cells))])
+    columns = ["task", "solver", "known", "median", "CPU median", "to dual", "largest", "of"]
+    return "\nRatios to LinearSVC, over data sets\n" + reporting.table(columns, rows) if rows else ""
+
+
+def _median(values):
+    values = [value for value in values if value is not None]
+    return number(median(values), 3) if values else "-"
 
 
 def chosen(parser, arguments):
@@ -175,30 +183,22 @@ def chosen(parser, arguments):
     return [name for name in available if name in quick or not arguments.quick]
 
 
-def command_line():
+def main(argv=None):
+    """Run the contests of all data sets, and print a summary."""
     parser = reporting.command_line(__doc__)
     parser.set_defaults(repeats=5)
     option = parser.add_argument
-    option("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
+    option("--tasks", nargs="+", choices=TITLES, default=list(TITLES), metavar="TASK")
     option(
         "--algorithms", nargs="+", default=["auto"], metavar="NAME", help="algorithms of this library"
     )
     option("--limit", type=float, default=300.0, metavar="SECONDS", help="a longer fit is given up")
     option("--without-others", action="store_true", help="only ours and scikit-learn's")
-    return parser
-
-
-def main(argv=None):
-    parser = command_line()
     others, missing = ([], {}) if parser.parse_args(argv).without_others else peers.installed()
-    legend = report_benchmark.legend(others, missing)
-
-    def one(name, arguments, progress):
-        return run(name, arguments, progress, others)
-
-    text = report_benchmark.text
-    results = reporting.run(parser, argv, SOURCE, one, text, FITS, choose=chosen, legend=legend)
-    print(report_benchmark.summary(results))
+    one = functools.partial(run, others=others)
+    legends = legend(others, missing)
+    results = reporting.run(parser, argv, SOURCE, one, text, 1, choose=chosen, legend=legends)
+    print(summary(results))
 
 
 if __name__ == "__main__":

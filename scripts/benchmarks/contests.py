@@ -14,12 +14,9 @@ import warnings
 from types import SimpleNamespace
 
 import measuring
-import numpy as np
 import peers
 import reporting
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Perceptron, SGDClassifier
-from sklearn.svm import LinearSVC
 
 import margins
 
@@ -28,8 +25,6 @@ REFERENCE = 10  # times as accurate as what is required
 SEARCH = 5
 # What takes more than so many seconds, and times those of the better LinearSVC, is timed no further.
 PATIENCE, MAX_RATIO = 1.0, 3
-EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-SLACK = 0.001  # difference of accuracies that count as equal
 
 
 def accuracy_of(loss, gap):
@@ -40,17 +35,15 @@ def accuracy_of(loss, gap):
 def contest(problem, gap, ours, arguments, others=()):
     """Time all sides of one problem: dict of gap, optimum (a lower and an upper bound), target and rows.
 
-    `gap` is the relative excess of the objective that is allowed. `ours` maps labels to the name of an
-    algorithm and further parameters; `others` are solvers in addition to LinearSVC. Optimum and target
-    are None, and no side is successful, if the optimum is not known within the gap.
+    `gap` is the relative excess of the objective that is allowed. `ours` are names of algorithms,
+    `others` solvers in addition to LinearSVC. Optimum and target are None, and no side is successful,
+    if the optimum is not known within the gap.
     """
     eps = accuracy_of(problem.loss, gap)
     optimum = reference(problem, gap, arguments)
     target = None if optimum is None else (1 + gap) * optimum[1]
-    makes, tols, rows = {}, {}, []
-    for label, (name, parameters) in ours.items():
-        makes[label] = ours_maker(name, problem, eps, arguments, parameters)
-    searched = {}
+    makes = {name: _ours(name, problem, eps, arguments) for name in ours}
+    tols, rows, searched = {}, [], {}
     for solver in (*peers.LINEAR_SVC, *others):
         if not solver.solves(problem):
             continue
@@ -78,11 +71,11 @@ def contest(problem, gap, ours, arguments, others=()):
             makes[name] = _peer(solver, problem, fit.tol, arguments)
     sides = measuring.in_alternation(makes, problem.X, problem.y, arguments.repeats, arguments.limit)
     timed = [_row(name, side, problem, target, tols.get(name)) for name, side in sides.items()]
-    return {"gap": gap, "optimum": optimum, "target": target, "rows": beside_best(timed + rows)}
+    return {"gap": gap, "optimum": optimum, "target": target, "rows": with_ratios(timed + rows)}
 
 
-def ours_maker(name, problem, eps, arguments, parameters):
-    return lambda: peers.ours(name, problem, eps, arguments.seed, arguments.max_iter, **parameters)
+def _ours(name, problem, eps, arguments):
+    return lambda: peers.ours(name, problem, eps, arguments.seed, arguments.max_iter)
 
 
 def _peer(solver, problem, tol, arguments):
@@ -100,7 +93,7 @@ def reference(problem, gap, arguments):
                 classifier.fit(problem.X, problem.y)
         except measuring.TooSlow:
             return None
-    low, high = problem.dual(classifier.dual_coef_), problem.objective(classifier)
+    low, high = problem.dual(classifier.dual_coef_[0]), problem.objective(classifier)
     return [low, high] if high <= (1 + gap) * low else None
 
 
@@ -122,20 +115,9 @@ def search(solver, problem, target, arguments):
 
 def _row(name, side, problem, target, tol=None):
     """Return the numbers reported for one side."""
-    value = None
-    if problem is not None and side.classifier is not None:
-        value = problem.objective(side.classifier)
-    return {
-        **seconds_of(name, side),
-        "tol": tol,
-        "objective": value,
-        "reached": value is not None and target is not None and value <= target,
-    }
-
-
-def seconds_of(name, side):
-    """Return the part of a row that every contest has."""
-    classifier = side.classifier
+    classifier, value = side.classifier, None
+    if problem is not None and classifier is not None:
+        value = problem.objective(classifier)
     return {
         "solver": name,
         "kind": kind_of(name),
@@ -146,6 +128,9 @@ def seconds_of(name, side):
         "n_updates": getattr(classifier, "n_updates_", None),
         "n_accesses": getattr(classifier, "n_accesses_", None),
         "message": side.message,
+        "tol": tol,
+        "objective": value,
+        "reached": value is not None and target is not None and value <= target,
     }
 
 
@@ -153,10 +138,10 @@ def kind_of(name):
     """Return the side of a row: "LinearSVC", "ours" or "other"."""
     if name.startswith("LinearSVC"):
         return "LinearSVC"
-    return "ours" if name.split(",")[0] in margins.available() else "other"
+    return "ours" if name in margins.available() else "other"
 
 
-def beside_best(rows):
+def with_ratios(rows):
     """Set each row's ratios: to the best LinearSVC that has reached what is required, and to the dual.
 
     The dual one is coordinate descent, the papers' competitor; the primal one is Newton's method.
@@ -173,49 +158,3 @@ def beside_best(rows):
         known = known and row["reached"] and row["seconds"]
         row["dual_ratio"] = row["seconds"] / dual["seconds"] if known else None
     return rows
-
-
-# ------------------------------------------------------------------------------------------ accuracy
-
-
-def accuracy_contest(X, y, arguments):
-    """Time solvers without a common objective, at equal accuracy on a fifth that is held out: dict.
-
-    auto and LinearSVC as they come; SGDClassifier and Perceptron with the fewest epochs whose accuracy
-    is within 0.1 % of the accuracy of auto.
-    """
-    order = np.random.default_rng(arguments.seed).permutation(X.shape[0])
-    held_out, kept = order[: X.shape[0] // 5], order[X.shape[0] // 5 :]
-    train, test = (X[kept], y[kept]), (X[held_out], y[held_out])
-    own = peers.Problem(*train, "squared_hinge", 1.0)
-    makes = {
-        "auto": ours_maker("auto", own, 0.01, arguments, {}),
-        "LinearSVC": lambda: LinearSVC(random_state=arguments.seed),
-    }
-    wanted = measuring.timed(makes["auto"], *train)[0].score(*test) - SLACK
-    epochs = {}
-    for kind in (SGDClassifier, Perceptron):
-        name = kind.__name__
-        epochs[name] = _fewest_epochs(kind, wanted, train, test, arguments)
-        makes[name] = _epochs_of(kind, epochs[name], arguments)
-    sides = measuring.in_alternation(makes, *train, arguments.repeats, arguments.limit)
-    rows = []
-    for name, side in sides.items():
-        score = None if side.classifier is None else float(side.classifier.score(*test))
-        row = {**seconds_of(name, side), "epochs": epochs.get(name), "accuracy": score}
-        rows.append({**row, "reached": score is not None and score >= wanted})
-    return {"target": wanted, "rows": beside_best(rows)}
-
-
-def _epochs_of(kind, epochs, arguments):
-    return lambda: kind(max_iter=epochs, tol=None, random_state=arguments.seed)
-
-
-def _fewest_epochs(kind, wanted, train, test, arguments):
-    """Return the first of `EPOCHS` that gives the accuracy, or else the most accurate one."""
-    scores = {}
-    for epochs in EPOCHS[:6] if arguments.quick else EPOCHS:
-        scores[epochs] = measuring.timed(_epochs_of(kind, epochs, arguments), *train)[0].score(*test)
-        if scores[epochs] >= wanted:
-            return epochs
-    return max(scores, key=scores.get)

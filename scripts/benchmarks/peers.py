@@ -13,7 +13,6 @@ import numpy as np
 import reporting
 import soft_margins
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
 import margins
@@ -23,9 +22,8 @@ import margins
 class Problem:
     """min |w|^2 / 2 + C sum_k loss(w.y_k), over all w or, with `best_length`, over their directions.
 
-    With an intercept it is the weight of one more feature of value 1, and penalised. With more than two
-    labels, each class against the rest is a problem. With `best_length`, a weight vector is evaluated at
-    its best multiple, 1 / (2 margin^2) with slack terms.
+    With an intercept it is the weight of one more feature of value 1, and penalised. Labels are -1 and 1.
+    With `best_length`, a weight vector is evaluated at its best multiple, 1 / (2 margin^2) with slack.
     """
 
     X: sparse.csr_matrix
@@ -35,35 +33,20 @@ class Problem:
     intercept: bool = True
     best_length: bool = False
 
-    @property
-    def signs(self):
-        """Labels -1, 1 of every binary problem: ndarray, shape (n_problems, n_samples)."""
-        classes = np.unique(self.y)
-        positive = classes[1:] if len(classes) == 2 else classes
-        return np.where(self.y == positive[:, np.newaxis], 1.0, -1.0)
-
     def objective(self, classifier):
-        """Return the objective of a solver's result, summed over the binary problems."""
-        weights = np.atleast_2d(classifier.coef_)
-        biases = np.broadcast_to(np.asarray(classifier.intercept_, dtype=float), len(weights))
-        return sum(map(self._objective, weights, biases, self.signs))
-
-    def _objective(self, w, bias, signs):
+        """Return the objective of a solver's result."""
+        w, bias = np.ravel(classifier.coef_), float(np.ravel(classifier.intercept_)[0])
         if self.best_length:
-            one = _Weights(self.X, signs, w, bias)
-            margin = soft_margins.extended_margin(one, self.C)
+            margin = soft_margins.extended_margin(_Weights(self.X, self.y, w, bias), self.C)
             return 0.5 / margin**2 if margin > 0 else np.inf
-        slack = np.maximum(1 - signs * (self.X @ w + bias), 0)
+        slack = np.maximum(1 - self.y * (self.X @ w + bias), 0)
         losses = slack if self.loss == "hinge" else np.square(slack)
         return float(0.5 * (w @ w + bias**2) + self.C * losses.sum())
 
-    def dual(self, alphas):
+    def dual(self, alpha):
         """Return a lower bound of the objective, from dual variables alpha >= 0."""
-        return sum(map(self._dual, alphas, self.signs))
-
-    def _dual(self, alpha, signs):
-        a = self.X.T @ (alpha * signs)
-        sqnorm = a @ a + (float(alpha @ signs) ** 2 if self.intercept else 0.0)
+        a = self.X.T @ (alpha * self.y)
+        sqnorm = a @ a + (float(alpha @ self.y) ** 2 if self.intercept else 0.0)
         most = np.inf
         if self.loss == "hinge":
             most = self.C / alpha.max() if alpha.any() else 0.0
@@ -135,40 +118,6 @@ def _linear_svc(dual):
     return make
 
 
-class Liblinear(ClassifierMixin, BaseEstimator):
-    """LIBLINEAR through its Python package."""
-
-    def __init__(self, solver, C, tol, bias):
-        self.solver, self.C, self.tol, self.bias = solver, C, tol, bias
-
-    def fit(self, X, y):
-        from liblinear.liblinearutil import train
-
-        options = f"-s {self.solver} -c {self.C!r} -e {self.tol!r} -B {1 if self.bias else -1} -q"
-        model = train(y, X, options)
-        found = [model.get_decfun(label) for label in range(model.nr_class if model.nr_class > 2 else 1)]
-        # It takes the label that comes first for the positive one; scikit-learn the largest.
-        sign = 1.0 if model.nr_class > 2 or model.get_labels()[0] == max(model.get_labels()) else -1.0
-        order = np.argsort(model.get_labels()) if model.nr_class > 2 else [0]
-        self.coef_ = sign * np.array([found[place][0][: X.shape[1]] for place in order])
-        self.intercept_ = sign * np.array([found[place][1] if self.bias else 0.0 for place in order])
-        return self
-
-
-def _liblinear(squared, linear):
-    def make(problem, tol, seed, max_iter):
-        number = linear if problem.loss == "hinge" else squared
-        return Liblinear(number, problem.C, tol, problem.intercept)
-
-    return make
-
-
-def _skglm(problem, tol, seed, max_iter):
-    from skglm.estimators import LinearSVC as SkglmSVC
-
-    return SkglmSVC(C=problem.C, tol=tol, fit_intercept=False)
-
-
 def _snap(problem, tol, seed, max_iter):
     from snapml import SupportVectorMachine
 
@@ -183,27 +132,11 @@ def _snap(problem, tol, seed, max_iter):
     )
 
 
-def _squared(problem):
-    return problem.loss == "squared_hinge"
-
-
 LINEAR_SVC = (
     Solver("LinearSVC", _linear_svc(dual=True), lambda problem: True),
-    Solver("LinearSVC, primal", _linear_svc(dual=False), _squared),
+    Solver("LinearSVC, primal", _linear_svc(dual=False), lambda problem: problem.loss != "hinge"),
 )
-OTHERS = (
-    Solver("liblinear-official", _liblinear(1, 3), lambda problem: True, "liblinear"),
-    Solver("liblinear-official, primal", _liblinear(2, None), _squared, "liblinear"),
-    Solver(
-        "skglm",
-        _skglm,
-        lambda problem: problem.loss == "hinge" and not problem.intercept,
-        "skglm",
-    ),
-    Solver(
-        "Snap ML", _snap, lambda problem: problem.loss == "hinge" and len(problem.signs) == 1, "snapml"
-    ),
-)
+OTHERS = (Solver("Snap ML", _snap, lambda problem: problem.loss == "hinge", "snapml"),)
 
 
 # Kernel classifiers with scikit-learn's parameters and attributes: their class, and its package.

@@ -48,7 +48,7 @@ SMALL = ("breast-cancer", "digits", "sonar", "splice", "mushrooms", "pcmac", "a9
 def measured(names, limit):
     """Yield (solver, loss, gap, passes) of every fit that ended within the limit, in seconds."""
     for name in names:
-        samples = load(name)[:2]
+        samples = load(name)
         few = np.random.default_rng(0).permutation(len(samples[1]))[:KERNEL_ROWS]
         for solver, kernels in SOLVERS.items():
             for kernel, loss, C in itertools.product(kernels, LOSSES, PENALTIES):

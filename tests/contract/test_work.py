@@ -121,15 +121,7 @@ def each_record(records, names):
 @functools.cache
 def problems(name):
     """The problems of the benchmark's tasks: {task: (problem, gap)}."""
-    tasks = benchmark.Benchmark(name, None, ())
-    found = {
-        "a": (tasks.l1_svm(), 1e-4),
-        "b": (tasks.l1_svm(), 0.01),
-        "c": (tasks.maximum_margin(), benchmark.MARGIN_GAP),
-    }
-    for C in (0.01, 1.0, 100.0):
-        found[f"d, C={C:g}"] = tasks.squared_hinge(C), 1e-3
-    return found
+    return {key: (problem, gap) for key, (_, problem, gap) in benchmark.problems_of(name).items()}
 
 
 def check_work(algorithm, name, task, accesses, updates):
