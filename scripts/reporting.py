@@ -50,6 +50,16 @@ def parser_of(description):
     return argparse.ArgumentParser(description=description, formatter_class=_Help)
 
 
+def numbered_problems(description, count):
+    """Return a parser with the options of scripts whose problems have numbers: begin, count and seed."""
+    parser = parser_of(description)
+    option = parser.add_argument
+    option("--begin", type=int, default=0, metavar="N", help="the first problem")
+    option("--count", type=int, default=count, metavar="N", help="number of problems")
+    option("--seed", type=int, default=0, metavar="N")
+    return parser
+
+
 def command_line(description):
     """Return a parser with the options of scripts that run data sets: argparse.ArgumentParser."""
     parser = parser_of(description)

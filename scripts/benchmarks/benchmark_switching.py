@@ -96,10 +96,7 @@ def main(arguments=None):
     turns = parser.parse_args(arguments).turns
     warnings.simplefilter("ignore")
     adult, images = real_data.binary("a9a"), real_data.load("satimage")
-    data = {
-        "a9a": (adult.X, adult.y),
-        "satimage": (StandardScaler().fit_transform(images.X), images.y),
-    }
+    data = {"a9a": (adult.X, adult.y), "satimage": (StandardScaler().fit_transform(images.X), images.y)}
     rows = []
     for title, theirs, ours, name in tasks(len(adult.y)):
         rows.append([title, *compared(theirs, ours, *data[name], turns)])

@@ -22,7 +22,7 @@ import margins
 class Problem:
     """min |w|^2 / 2 + C sum_k loss(w.y_k), over all w or, with `best_length`, over their directions.
 
-    With an intercept it is the weight of one more feature of value 1, and penalised. Labels are -1 and 1.
+    With an intercept it is the weight of one more feature of value 1, and penalised. Labels are -1, 1.
     With `best_length`, a weight vector is evaluated at its best multiple, 1 / (2 margin^2) with slack.
     """
 

@@ -17,12 +17,7 @@ TITLES = {
 }
 BY_DATA = (3, 4, 6)  # whose cells of a data set share their draws
 # The readings that the tables are drawn with.
-DRAWN = (
-    "lambda in units of eta",
-    "discarded samples not replaced",
-    "eta = 0.4",
-    "all training samples",
-)
+DRAWN = ("lambda in units of eta", "discarded samples not replaced", "eta = 0.4", "all training samples")
 DATA = {"a9a": "Adult", "w8a": "Web", "covtype": "Covertype"}  # of [1] to [3]
 SECTIONS = {"1": "soft-margin", "2": "maximum-margin"}  # of published.toml, by paper
 QUANTITIES = {"1": ("J", "objective", 1.0, 6), "2": ("margin", "1e4 margin", 1e4, 4)}

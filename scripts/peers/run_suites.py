@@ -4,7 +4,7 @@
 
 Of the tests that use a replaced class, and that pass without the replacement, it counts those that pass,
 those of features that are not there, those of internals (private attributes, messages, warnings), and
-those that have been read, listed in `READ` with the reason. Any other failure is new, and printed.
+those that have been read, listed in `suites.toml` with the reason. Any other failure is printed.
 """
 
 import argparse
@@ -14,36 +14,12 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-MODULES = (
-    "sklearn.svm.tests.test_svm",
-    "sklearn.svm.tests.test_sparse",
-    "sklearn.svm.tests.test_bounds",
-    "sklearn.linear_model.tests.test_perceptron",
-    "sklearn.linear_model.tests.test_passive_aggressive",
-    "sklearn.linear_model.tests.test_sgd",
-    "sklearn.semi_supervised.tests.test_self_training",
-    "sklearn.ensemble.tests.test_common",
-    "sklearn.ensemble.tests.test_voting",
-    "sklearn.ensemble.tests.test_bagging",
-    "sklearn.ensemble.tests.test_stacking",
-    "sklearn.ensemble.tests.test_weight_boosting",
-    "sklearn.metrics.tests.test_classification",
-    "sklearn.metrics.tests.test_score_objects",
-    "sklearn.feature_selection.tests.test_from_model",
-    "sklearn.feature_selection.tests.test_rfe",
-    "sklearn.tests.test_multioutput",
-    "sklearn.tests.test_pipeline",
-    "sklearn.tests.test_multiclass",
-    "sklearn.tests.test_calibration",
-    "sklearn.model_selection.tests.test_search",
-    "sklearn.model_selection.tests.test_validation",
-    "sklearn.model_selection.tests.test_classification_threshold",
-    "sklearn.model_selection.tests.test_successive_halving",
-)
+SUITES = tomllib.loads((FOLDER / "suites.toml").read_text(encoding="utf-8"))
 
 # In the error of a failure: a feature that is not there; something that is no behaviour of a classifier.
 NOT_THERE = re.compile(
@@ -55,29 +31,6 @@ INTERNAL = re.compile(
     r"|has no attribute 'toarray'|function issparse|<class 'numpy.ndarray'>"
     r"|dtype\('float64'\) == <class 'numpy.float32'>"
 )
-# Failures that have been read, by name of the test.
-READ = {
-    "test_libsvm_parameters": "dual_coef_ of a linear kernel is of all samples; coef_ is there instead",
-    "test_tweak_params": "as test_libsvm_parameters",
-    "test_svc_clone_with_callable_kernel": "as test_libsvm_parameters",
-    "test_precomputed": "other support vectors of equal samples, which have a dual variable in common",
-    "test_svc_ovr_tie_breaking": "the test needs data with ties, which these scores do not have",
-    "test_custom_kernel_not_array_input": "a callable kernel takes matrices, not text",
-    "test_classifier_correctness": "the intercept counts in |x|^2, as in the paper",
-    "test_class_weights": "the optimum, where SGD's last iterate is on the other side",
-    "test_sample_weights": "as test_class_weights",
-    "test_balanced_weight": "the optimum classifies one sample less correctly than SGD's last iterate",
-    "test_tol_parameter": "n_iter_ is 1, of Newton steps",
-    "test_ovr_partial_fit": "pegasos instead of SGD with a learning rate",
-    "test_calibrated_classifier_cv_works_with_large_confidence_scores": "scores are not that large",
-    "test_cross_val_score_precomputed": "one sample of 150 near the boundary",
-    "test_cross_val_score_with_score_func_classification": "as test_cross_val_score_precomputed",
-    "test_permutation_score": "as test_cross_val_score_precomputed",
-    "test_learning_curve_batch_and_incremental_learning_are_equal": "the optimum and a stream differ",
-    "test_multi_core_gridsearch_and_early_stopping": "early_stopping is not there",
-    "test_stochastic_gradient_loss_param": "loss='log_loss' is not there",
-    "test_learning_curve_with_shuffle": "learning_rate is not there",
-}
 ABSENT = ("early_stopping", "loss=", "learning_rate")
 
 
@@ -93,8 +46,7 @@ def recorded(modules, replace):
             [sys.executable, "-m", "pytest", *options, "--pyargs", *modules],
             env=environment,
             cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
             check=False,
         )
         return [json.loads(line) for line in record.read_text().splitlines()]
@@ -109,15 +61,15 @@ def kind_of(record):
         return "not there"
     if INTERNAL.search(error):
         return "internals"
-    if name in READ:
-        return "not there" if READ[name].startswith(ABSENT) else "read"
+    if name in SUITES["read"]:
+        return "not there" if SUITES["read"][name].startswith(ABSENT) else "read"
     return "new"
 
 
 def main(arguments=None):
-    """Run the suites and print the table: 1 if a failure is new, else 0."""
+    """Run the suites, print the table, and return 1 if a failure is new, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--modules", nargs="+", default=MODULES)
+    parser.add_argument("--modules", nargs="+", default=SUITES["modules"])
     modules = parser.parse_args(arguments).modules
     plain = {record["test"] for record in recorded(modules, False) if record.get("outcome") == "failed"}
     records = [
@@ -134,7 +86,7 @@ def main(arguments=None):
         for record in records
         if kind_of(record) == "not there"
     ]
-    for feature, count in Counter(found.group(1) for found in missing if found).most_common():
+    for feature, count in Counter(match.group(1) for match in missing if match).most_common():
         print(f"    {feature:<25}{count:>4}")
     for record in records:
         if kind_of(record) == "new":

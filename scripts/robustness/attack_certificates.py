@@ -22,7 +22,6 @@ penalised intercepts. Its optimum is rational, and so are the optima without eac
     python scripts/robustness/attack_certificates.py --begin 0 --count 1000
 """
 
-import argparse
 import collections
 import functools
 import math
@@ -31,6 +30,7 @@ import time
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 from attack_problems import Problem, exact_optimum, problem_of, reference
@@ -41,6 +41,10 @@ from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import RuleError
 from margins.solvers.auto import SOLVERS as SOLVER_NAMES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 # The rounding error that the documentation of `Certificate` allows.
 TOLERANCE = 1e-9
@@ -60,7 +64,7 @@ MAX_TIME = 2.0
 
 @functools.cache
 def proving_algorithms():
-    """The algorithms that prove an accuracy, MarginClassifier excepted: list of str."""
+    """Return the names of algorithms that prove an accuracy."""
     return [
         name for name in margins.available() if issubclass(margins.get(name), MaximumMarginClassifier)
     ]
@@ -68,7 +72,7 @@ def proving_algorithms():
 
 @functools.cache
 def other_algorithms():
-    """The algorithms that prove no accuracy and whose model has coefficients: list of str."""
+    """Return the names of algorithms that prove no accuracy and whose model has coefficients."""
     proving = proving_algorithms()
     return [
         name
@@ -95,7 +99,6 @@ class Attempt:
         params = {key: value for key, value in (problem.params | params).items() if key in known}
         if issubclass(algorithm, OwnLoopClassifier) and problem.kernel != "linear":
             self.refusal = "only linear data"
-            self.warnings = []
             return
         if "loss" in algorithm().get_params():
             params["loss"] = problem.loss
@@ -115,27 +118,19 @@ class Attempt:
 
     @property
     def sets_length(self):
-        """True if the length of `coef_` does not minimise the objective."""
+        """Return True if the length of `coef_` does not minimise the objective."""
         return self.classifier.specification(np.ones(1)).model_scale is not None
 
 
 def exceeds(value, bound, tolerance):
-    """True if a float is larger than an exact bound by more than rounding."""
+    """Return True if a float is larger than an exact bound by more than rounding."""
     if math.isinf(value) or bound == math.inf:
         return value == math.inf and bound != math.inf
     return Fraction(value) > bound * (1 + Fraction(tolerance))
 
 
 def faults_of(attempt, feasible, tolerance=TOLERANCE):
-    """Return the false statements about one fit: list of str.
-
-    Parameters
-    ----------
-    attempt : Attempt
-    feasible : list of Fraction or inf
-        Objectives that are attained in the same problem.
-    tolerance : float
-    """
+    """Return the false statements about one fit, given exact objectives that other models attain."""
     problem, classifier = attempt.problem, attempt.classifier
     (certificate,) = classifier.certificates_
     model = problem.model_of(classifier)
@@ -178,17 +173,14 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
         if not (alpha >= 0).all():
             faults.append(f"a dual variable is {alpha.min()}")
         if problem.loss == "hinge" and not problem.is_hard:
-            limits = problem.penalties
-            if any(
-                Fraction(float(a)) > c * (1 + Fraction(4e-16))
-                for a, c in zip(alpha, limits, strict=True)
-            ):
+            pairs = zip(alpha, problem.penalties, strict=True)
+            if any(Fraction(float(a)) > c * (1 + Fraction(4e-16)) for a, c in pairs):
                 faults.append("a dual variable is above its bound")
     return faults
 
 
 def attempts_of(problem, index, seed=0):
-    """Three fits of a problem: list of Attempt."""
+    """Fit a problem in three ways: list of Attempt."""
     rng = np.random.default_rng([seed, index, 1])
     options = {
         "eps": float(rng.choice([0.5, 0.1, 1e-3, 1e-6])),
@@ -214,14 +206,7 @@ def attempts_of(problem, index, seed=0):
 
 
 def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
-    """Attack number `index`.
-
-    Returns
-    -------
-    counts : collections.Counter
-        Numbers of fits, proofs and errors raised.
-    faults : list of str
-    """
+    """Attack a problem: counts of fits, proofs and errors raised, and faults (list of str)."""
     if index % 10 == 9:
         return check_exactly(index, seed, tolerance)
     counts, faults = collections.Counter(problems=1), []
@@ -247,14 +232,14 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
             for model in models
             if attempt.problem.admits(model)
         ]
-        found = faults_of(attempt, feasible, tolerance)
-        found += [f"{w.category.__name__}: {w.message}" for w in attempt.warnings]
-        faults += [f"problem {index}, {attempt.name}: {fault}" for fault in found]
+        false = faults_of(attempt, feasible, tolerance)
+        false += [f"{w.category.__name__}: {w.message}" for w in attempt.warnings]
+        faults += [f"problem {index}, {attempt.name}: {fault}" for fault in false]
     return counts, faults
 
 
 def problem_in_units(index, seed=0):
-    """Problem number `index` of at most 6 samples, with C |x|^2 over twenty orders: Problem."""
+    """Return a Problem of at most 6 samples, with C |x|^2 over twenty orders."""
     rng = np.random.default_rng([seed, index, 3])
     m, d = int(rng.integers(3, 7)), int(rng.integers(1, 4))
     X = rng.integers(-3, 4, (m, d)).astype(float)
@@ -273,7 +258,7 @@ def problem_in_units(index, seed=0):
 
 
 def check_exactly(index, seed=0, tolerance=TOLERANCE):
-    """Attack a small problem whose optima are rational; returned is the same as of `check`."""
+    """Attack a small problem whose optima are rational, and return what `check` returns."""
     problem, rng = problem_in_units(index, seed), np.random.default_rng([seed, index, 4])
     options = {"eps": float(rng.choice([1e-1, 1e-3, 1e-6])), "max_time": MAX_TIME}
     solvers = FREE_SOLVERS if problem.has_free_intercept else SOLVERS
@@ -301,7 +286,7 @@ def _at_most(value, bound):
 
 
 def _faults_of_left_out(problem, counts, tolerance):
-    """False bounds of `leave_one_out` (list of str); counts scores that differ from exact ones."""
+    """Return false bounds of `leave_one_out`, and count scores that differ from exact ones."""
     classifier = margins.MarginClassifier(loss=problem.loss, **problem.params)
     start, faults = time.perf_counter(), []
     result = margins.leave_one_out(classifier, problem.X, problem.y, problem.weight, exact=True)
@@ -326,10 +311,8 @@ def _faults_of_left_out(problem, counts, tolerance):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--begin", type=int, default=0, help="the first problem")
-    parser.add_argument("--count", type=int, default=1000, help="how many")
-    parser.add_argument("--seed", type=int, default=0)
+    """Run the command line, and return the exit status."""
+    parser = reporting.numbered_problems(__doc__, 1000)
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--no-reference", action="store_true", help="without clarabel")
     options = parser.parse_args(arguments)
@@ -340,8 +323,6 @@ def main(arguments=None):
         n_faults += len(faults)
         for fault in faults:
             print(fault, flush=True)
-        if (index + 1) % 1000 == 0:
-            print(f"problems up to {index}: {n_faults} false bounds", file=sys.stderr, flush=True)
     for name, count in sorted(counts.items()):
         print(f"{name}: {count}")
     print(f"false: {n_faults}, in {time.perf_counter() - start:.0f} s")

@@ -12,13 +12,11 @@ unproven ones, those with the smallest margins, and some others. Counted are
     outside         decision values outside the bounds by more than the refit may be inaccurate (known
                     of a penalised intercept): must be 0
     outside_errors  problems whose error by refits is outside the interval: must be 0
-    unproven        predictions without a proof, and how many of these are ties: optimal models predict
-                    either label, within `TIE` of the largest decision value
+    unproven        predictions without a proof
 
     python scripts/robustness/attack_leave_one_out.py --begin 0 --count 500 --rounds 3
 """
 
-import argparse
 import collections
 import functools
 import itertools
@@ -36,12 +34,10 @@ import margins
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
 import real_data
+import reporting
 
 # The accuracy of refits, and of those that contradict a proof: to see which of both is wrong.
 EPS, FINER = 1e-8, 1e-12
-TIE = 1e-6
-# By how much the objectives of intercepts that are both optimal may differ, relative to them.
-FLAT = 1e-9
 MAX_TIME = 5.0  # seconds of a refit
 # With at most ALL samples, all models are trained; otherwise the unproven ones and SOME others.
 ALL, SOME = 40, 12
@@ -61,7 +57,7 @@ class Problem(NamedTuple):
 
 
 def random_params(rng):
-    """Parameters of a classifier: dict."""
+    """Draw parameters of a classifier: dict."""
     params = {
         "C": float(10.0 ** rng.uniform(-4, 4)),
         "loss": str(rng.choice(["squared_hinge", "hinge"])),
@@ -83,7 +79,7 @@ def random_params(rng):
 
 
 def random_problem(index, seed=0):
-    """Problem number `index`: Problem; None: without two classes or two groups."""
+    """Return the Problem with a number; None if it has no two classes or groups."""
     rng = np.random.default_rng([seed, index])
     kind, m, d = rng.integers(7), int(rng.integers(8, 70)), int(rng.integers(1, 12))
     n_classes = int(rng.choice([2, 2, 2, 3, 4]))
@@ -127,12 +123,12 @@ def _pool(name):
 
 
 def real_problem(name, number, seed=0):
-    """300 rows of a data set, of the classes with the most samples: Problem."""
+    """Return a Problem of 300 rows of a data set, of the classes with the most samples."""
     rng = np.random.default_rng([seed, number, *name.encode()])
     X, y = _pool(name)
     classes, counts = np.unique(y, return_counts=True)
-    kept = np.flatnonzero(np.isin(y, classes[np.argsort(-counts)[:MAX_CLASSES]]))
-    rows = rng.permutation(kept)[:N_ROWS]
+    frequent = np.flatnonzero(np.isin(y, classes[np.argsort(-counts)[:MAX_CLASSES]]))
+    rows = rng.permutation(frequent)[:N_ROWS]
     X, y = X[rows], y[rows]
     if rng.random() < 0.8:  # the others as they come
         largest = np.maximum(
@@ -150,15 +146,15 @@ class Refits:
         self.groups = np.arange(len(problem.y)) if problem.groups is None else problem.groups
 
     def training_set(self, number):
-        """X, y and weights without the group of a sample, and without samples of weight 0."""
-        kept, weight = self.groups != self.groups[number], self.problem.weight
+        """Return X, y and weights without the group of a sample, and without samples of weight 0."""
+        is_in, weight = self.groups != self.groups[number], self.problem.weight
         if weight is not None:
-            kept &= weight > 0
-        kept = np.flatnonzero(kept)
-        return self.problem.X[kept], self.problem.y[kept], None if weight is None else weight[kept]
+            is_in &= weight > 0
+        rows = np.flatnonzero(is_in)
+        return self.problem.X[rows], self.problem.y[rows], None if weight is None else weight[rows]
 
     def fit(self, X, y, weight, eps):
-        """A classifier: MarginClassifier."""
+        """Return a fitted MarginClassifier."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return margins.MarginClassifier(
@@ -166,53 +162,16 @@ class Refits:
             ).fit(X, y, weight)
 
     def without(self, number, eps=EPS):
-        """The classifier without the group of a sample: MarginClassifier; of one class alone its label,
-        and None if there is no sample left."""
+        """Return the classifier without the group of a sample; of one class its label, of none None."""
         X, y, weight = self.training_set(number)
         present = np.unique(y)
         if len(present) < 2:
             return present[0] if len(present) else None
         return self.fit(X, y, weight, eps)
 
-    def is_tie(self, number):
-        """True if optimal models without a sample predict several labels for it."""
-        X, y, weight = self.training_set(number)
-        classes, point = np.unique(y), self.problem.X[[number]]
-        if len(classes) == 2:
-            (low, high) = self._interval(point, X, y == classes[1], weight)
-            return low <= 0 <= high
-        if self.problem.params["multi_class"] == "ovr":
-            ends = np.array([self._interval(point, X, y == label, weight) for label in classes])
-        else:
-            ends = np.zeros((len(classes), 2))
-            for first, second in itertools.combinations(range(len(classes)), 2):
-                of_pair = np.flatnonzero(np.isin(y, classes[[first, second]]))
-                part = None if weight is None else weight[of_pair]
-                low, high = self._interval(point, X[of_pair], y[of_pair] == classes[first], part)
-                ends[first] += [low > 0, high >= 0]
-                ends[second] += [high < 0, low <= 0]
-        return int(np.sum(ends[:, 1] >= ends[:, 0].max())) > 1
-
-    def _interval(self, point, X, is_positive, weight):
-        """The least and the largest decision value of optimal models of a binary problem."""
-        classifier = self.fit(X, is_positive, weight, FINER)
-        scores, value = classifier.decision_function(X), float(classifier.decision_function(point)[0])
-        rounding = TIE * max(np.abs(scores).max(), abs(value), 1e-300)
-        low = high = 0.0
-        if self.problem.params.get("penalize_intercept") is False:
-            # The objective is smallest at one end of a piece, for any loss.
-            labels = np.where(is_positive, 1.0, -1.0)
-            shifts = np.append(labels - scores, 0.0)
-            slacks = np.maximum(1 - labels * (scores + shifts[:, None]), 0)
-            power = 1 if self.problem.params["loss"] == "hinge" else 2
-            losses = slacks**power @ (np.ones(len(scores)) if weight is None else weight)
-            optimal = shifts[losses <= losses.min() + FLAT * max(losses.min(), 1.0)]
-            low, high = optimal.min(), optimal.max()
-        return value + low - rounding, value + high + rounding
-
 
 def numbers_of(result, rng):
-    """The samples whose models are trained: ndarray of int."""
+    """Return the samples whose models are trained: ndarray of int."""
     m = len(result.y)
     if m <= ALL:
         return np.arange(m)
@@ -223,13 +182,7 @@ def numbers_of(result, rng):
 
 
 def attack(problem):
-    """Compare the result for one problem with refits.
-
-    Returns
-    -------
-    counts : collections.Counter
-    faults : list of str
-    """
+    """Compare the result for one problem with refits: counts and faults (list of str)."""
     counts, faults, refits = collections.Counter(problems=1), [], Refits(problem)
     classifier = margins.MarginClassifier(**problem.params)
     result = margins.leave_one_out(
@@ -242,11 +195,9 @@ def attack(problem):
     numbers = numbers_of(result, np.random.default_rng(0))
     n_wrong = 0
     for number in numbers:
-        predicted, found = _compared(problem, result, refits, number, counts)
-        faults += found
+        predicted, false = _compared(problem, result, refits, number, counts)
+        faults += false
         n_wrong += predicted != problem.y[number]
-        if not result.is_proven[number]:
-            counts["unproven ties"] += refits.is_tie(number)
     own = result.possible[numbers, np.searchsorted(result.classes, problem.y[numbers])]
     certain = int(np.sum(~own)), int(np.sum(result.possible[numbers].sum(axis=1) > own))
     if not certain[0] <= n_wrong <= certain[1]:
@@ -256,7 +207,7 @@ def attack(problem):
 
 
 def _compared(problem, result, refits, number, counts):
-    """The label that a refit predicts of a sample, and what it contradicts: list of str."""
+    """Return the label that a refit predicts of a sample, and what it contradicts: list of str."""
     model = refits.without(number)
     where, allowed = f"{problem.name}, sample {number}", result.classes[result.possible[number]]
     if not isinstance(model, margins.MarginClassifier):
@@ -295,8 +246,7 @@ def _compared(problem, result, refits, number, counts):
 
 
 def _inaccuracy(problem, model, number):
-    """By how much the decision value of a model with a penalised intercept may differ from the optimal
-    one: |x| |w - w*|, and half of |w - w*|^2 is at most the gap."""
+    """Bound the error of a decision value by |x| |w - w*|; half of |w - w*|^2 is at most the gap."""
     params, point = problem.params, problem.X[[number]]
     point = point.toarray()[0] if sparse.issparse(point) else point[0]
     sqnorm = float(point @ point)
@@ -312,28 +262,20 @@ def _inaccuracy(problem, model, number):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--begin", type=int, default=0, help="the first problem")
-    parser.add_argument("--count", type=int, default=200, help="how many")
+    """Run the command line, and return the exit status."""
+    parser = reporting.numbered_problems(__doc__, 200)
     parser.add_argument("--rounds", type=int, default=1, help="problems of each real data set")
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    n_faults, start = 0, time.perf_counter()
-    made = [
-        (lambda index=index: random_problem(index, options.seed))
-        for index in range(options.begin, options.begin + options.count)
-    ]
-    real = [
-        (lambda name=name, number=number: real_problem(name, number, options.seed))
-        for name in real_data.available()
-        for number in range(options.rounds)
-    ]
-    for kind, makers in (("random", made), ("real", real)):
+    n_faults, start, seed = 0, time.perf_counter(), options.seed
+    numbers = range(options.begin, options.begin + options.count)
+    pairs = itertools.product(real_data.available(), range(options.rounds))
+    kinds = {
+        "random": (random_problem(index, seed) for index in numbers),
+        "real": (real_problem(name, number, seed) for name, number in pairs),
+    }
+    for kind, problems in kinds.items():
         counts = collections.Counter()
-        for make in makers:
-            problem = make()
-            if problem is None:
-                continue
+        for problem in filter(None, problems):
             new, faults = attack(problem)
             counts += new
             n_faults += len(faults)

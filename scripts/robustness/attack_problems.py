@@ -38,13 +38,13 @@ class Problem:
 
     @property
     def penalties(self):
-        """C_k, as the library computes them: list of Fraction."""
+        """Return the C_k as the library computes them: list of Fraction."""
         weight = np.ones(len(self.y)) if self.weight is None else self.weight
         return [Fraction(float(c)) for c in self.C * weight]
 
     @property
     def matrix(self):
-        """X, or the kernel matrix if it is precomputed, as it is given to `fit`."""
+        """Return X, or the kernel matrix if it is precomputed, as `fit` gets it."""
         X = np.array([[float(v) for v in row] for row in self.gram()]) if self.is_precomputed else self.X
         return sparse.csr_array(X) if self.sparse else X
 
@@ -66,11 +66,11 @@ class Problem:
         return params | ({"degree": 2, "coef0": 1.0} if self.kernel == "poly" else {})
 
     def with_free_intercept(self):
-        """The same problem with an intercept that is not penalised: Problem."""
+        """Return the same Problem with an intercept that is not penalised."""
         return replace(self, rho=0.0, has_free_intercept=True, _values=[])
 
     def gram(self):
-        """K(x, z) of all pairs: list of lists of Fraction; of an RBF kernel to 60 digits."""
+        """Return the kernel values of all pairs as fractions; of an RBF kernel to 60 digits."""
         if self._gram is None:
             rows = [[Fraction(v) for v in row] for row in self.X.tolist()]
             self._gram = [[self._kernel(x, z) for z in rows] for x in rows]
@@ -89,13 +89,13 @@ class Problem:
         return (Fraction(self.gamma) * product + 1) ** 2 if self.kernel == "poly" else product
 
     def admits(self, model):
-        """True if a model may have the intercept that it has."""
+        """Return True if a model may have the intercept that it has."""
         return self.rho > 0 or self.has_free_intercept or model[1] == 0
 
     # Exact values of a model.
 
     def products_and_sqnorm(self, model):
-        """l_k f(x_k) of every sample, and |w|^2 with the bias: list of Fraction, Fraction."""
+        """Return l_k f(x_k) of every sample, and |w|^2 with the bias: list of Fraction, Fraction."""
         for known, values in self._values:
             if known is model:
                 return values
@@ -117,7 +117,7 @@ class Problem:
         return products, sqnorm + (bias / Fraction(self.rho)) ** 2 if self.rho else sqnorm
 
     def kernel_rounding(self, model):
-        """By how much rounded values of an RBF kernel may change a product of a model: Fraction."""
+        """Return how much rounded values of an RBF kernel may change a product of a model."""
         if self.kernel != "rbf":
             return Fraction(0)
         # The squared lengths in a squared distance are rounded, regardless of its size.
@@ -126,14 +126,9 @@ class Problem:
         return KERNEL_ROUNDING * (1 + 4 * exponent) * sum(abs(w) for w in model[0])
 
     def least_objective(self, model, change=Fraction(0)):
-        """The exact objective of the best multiple of a model, or math.inf: not of the hinge loss.
+        """Return the `objective` of the best multiple of a model: not of the hinge loss.
 
         Between the multiples at which a slack vanishes the objective is a parabola.
-
-        Parameters
-        ----------
-        model, change
-            As of `objective`.
         """
         if self.is_hard:
             return self.objective(model, change)
@@ -153,18 +148,14 @@ class Problem:
         )
 
     def hard_objective(self, model, change=Fraction(0)):
-        """|w|^2 / 2 of a model whose products are all at least 1, but for rounding; else math.inf."""
+        """Return |w|^2 / 2 of a model whose products are at least 1 up to rounding; else math.inf."""
         products, sqnorm = self.products_and_sqnorm(model)
         return sqnorm / 2 if min(products) - change >= 1 - Fraction(1e-9) else math.inf
 
     def objective(self, model, change=Fraction(0)):
-        """The exact objective of a model; of the hard margin that of its best multiple, or math.inf.
+        """Return the exact objective of a model; of its best multiple (or inf) with the hard margin.
 
-        Parameters
-        ----------
-        model : tuple of list of Fraction and Fraction
-        change : Fraction
-            By which every product is smaller than it is.
+        Every product counts as smaller by `change` than it is.
         """
         products, sqnorm = self.products_and_sqnorm(model)
         sqnorm += change * sum(abs(w) for w in model[0])
@@ -176,21 +167,14 @@ class Problem:
         return sqnorm / 2 + sum(c * s**power for c, s in zip(self.penalties, slacks, strict=True))
 
     def range_of_objective(self, model, objective=None):
-        """The least and the largest objective that rounded values of an RBF kernel may give.
-
-        Parameters
-        ----------
-        model : tuple of list of Fraction and Fraction
-        objective : callable, optional
-            `objective` or `least_objective`.
-        """
-        objective = self.objective if objective is None else objective
+        """Return the least and the largest objective that rounded values of an RBF kernel may give."""
+        objective = objective or self.objective
         rounding = self.kernel_rounding(model)
         ends = objective(model, rounding), objective(model, -rounding)
         return min(ends), max(ends)
 
     def model_of(self, classifier):
-        """The weights of the features, or of all samples, and the bias: list of Fraction, Fraction."""
+        """Return the weights of the features, or of all samples, and the bias: a model."""
         bias = Fraction(float(classifier.intercept_[0]))
         if self.kernel == "linear":
             return [Fraction(float(w)) for w in classifier.coef_[0]], bias
@@ -201,7 +185,7 @@ class Problem:
 
 
 def problem_of(index, seed=0):
-    """Problem number `index`: Problem."""
+    """Return the Problem with a number."""
     rng = np.random.default_rng([seed, index])
     kernel = KERNELS[rng.integers(len(KERNELS))]
     m, d = int(rng.integers(2, 13)), int(rng.integers(1, 7))
@@ -235,7 +219,7 @@ def problem_of(index, seed=0):
 
 
 def _rescaled(X, kernel, rng):
-    """X in other units; for a kernel by a power of two, so that a matrix of it stays exact."""
+    """Return X in other units; for a kernel by a power of two, so that its matrix stays exact."""
     if kernel != "linear":
         return X * 2.0 ** rng.integers(-8, 9) if rng.random() < 0.3 else X
     kind = rng.random()
@@ -252,7 +236,7 @@ def _rescaled(X, kernel, rng):
 
 
 def _shifted(X, rng):
-    """X with a number added to all features, to one, or to none."""
+    """Add a number to all features of X, to one, or to none."""
     shift = 10.0 ** rng.integers(1, 9)
     kind = rng.random()
     if kind < 0.3:
@@ -263,7 +247,7 @@ def _shifted(X, rng):
 
 
 def reference(problem):
-    """An interior-point solution, in the units of the problem: a model, or None if there is none."""
+    """Return an interior-point solution, in the units of the problem: a model, or None."""
     import clarabel
 
     if problem.kernel == "linear":
@@ -321,7 +305,7 @@ def reference(problem):
 
 
 def exact_optimum(problem):
-    """A model with the least objective of a linear problem with a soft margin, in rational arithmetic.
+    """Return the model with the least objective of a linear problem with a soft margin, exactly.
 
     The conditions of optimality are a linear complementarity problem, which the method of Lemke (1965)
     solves; lexicographic ratios exclude cycles.
@@ -355,7 +339,7 @@ def exact_optimum(problem):
 
 
 def _complementary(Q, q):
-    """z >= 0 with Q z + q >= 0 and z.(Q z + q) = 0, of a positive semidefinite Q: list of Fraction."""
+    """Return z >= 0 with Q z + q >= 0 and z.(Q z + q) = 0, for a positive semidefinite Q."""
     n = len(q)
     # Columns: w, z, the artificial variable, and q.
     identity = [[Fraction(i == j) for j in range(n)] for i in range(n)]

@@ -1,38 +1,33 @@
 """Change the package in one place at a time, and count how many of the changes the tests find.
 
-python scripts/robustness/mutants.py results.jsonl [--count 60] [--seed 0] [--again FILE]
+    python scripts/robustness/mutants.py [--count 60] [--seed 0]
 
 A change (mutant) exchanges an operator, a constant or a bound on a line drawn at random, an equal
 number in each part of the package. It is made in a copy of the checkout, whose compiled modules it
 rebuilds; what does not compile is drawn again. Then run the tests named after the changed module or
-package. What these do not find is made together, in one copy, and all that `python -m pytest` runs is
-run once; each test that fails then is run with each of these mutants alone. A test that fails, an error
-of the tests, and a run that takes longer than --limit all count as found.
-
-Each line of the results is one mutant: the file, the line before and after, the test that found it (""
-if none did), and whether all tests were run. A run that is started again continues where it ended.
-``--again``: take the mutants of other results; with --survivors, only those that no test found there.
-So two versions of the tests are compared.
+package and, if they do not find it, all that `python -m pytest` runs. A test that fails, an error of the
+tests, and a run that takes longer than --limit all count as found.
 
 A mutant that no test finds has to be read: a change that affects only the speed, or nothing at all,
 needs no test; any other does.
 """
 
-import argparse
 import io
-import json
 import os
 import random
 import re
 import signal
 import subprocess
 import sys
-import time
 import tokenize
+from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 import sanitize
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,8 +65,8 @@ class Mutant:
 
 
 def places(text):
-    """{line: [(start, end, replacement)]} of what can be exchanged in a module, outside of strings."""
-    found = {}
+    """Return {line: [(start, end, replacement)]} of what can be exchanged in a module."""
+    exchanges = {}
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         number, start = token.start
@@ -80,8 +75,8 @@ def places(text):
         line, end = lines[number - 1], token.end[1]
         replacement = replacement_of(line[:start].rstrip(), token, line[end:])
         if replacement is not None and not SKIPPED.match(line):
-            found.setdefault(number, []).append((start, end, replacement))
-    return found
+            exchanges.setdefault(number, []).append((start, end, replacement))
+    return exchanges
 
 
 def replacement_of(preceding, token, following):
@@ -102,7 +97,7 @@ def replacement_of(preceding, token, following):
 
 
 def drawn(seed):
-    """Pairs (part, mutant), as many as there are lines: not every mutant compiles."""
+    """Yield pairs (part, mutant), as many as there are lines: not every mutant compiles."""
     generator = random.Random(seed)
     lines = {part: [] for part in PARTS}
     for part, names in PARTS.items():
@@ -132,7 +127,7 @@ class Copy:
             raise SystemExit("The kernels of the checkout do not compile.")
 
     def builds(self):
-        """Compile what has changed; whether that succeeds."""
+        """Compile what has changed, and return True if that succeeds."""
         command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
         return subprocess.run(command, cwd=self.folder, capture_output=True).returncode == 0
 
@@ -143,65 +138,46 @@ class Copy:
         path.write_text("".join(lines), encoding="utf-8")
 
     @contextmanager
-    def changed(self, mutants):
-        """The copy with these mutants; yields whether it compiles."""
-        is_compiled = any(mutant.path.endswith(".pyx") for mutant in mutants)
-        for mutant in mutants:
-            self.write(mutant, mutant.after)
+    def changed(self, mutant):
+        """Change the copy, and yield whether it compiles."""
+        is_compiled = mutant.path.endswith(".pyx")
+        self.write(mutant, mutant.after)
         try:
-            yield (not is_compiled or self.builds()) and all(
-                is_python(self.folder / mutant.path) for mutant in mutants if mutant.path.endswith(".py")
-            )
+            yield self.builds() if is_compiled else is_python(self.folder / mutant.path)
         finally:
-            for mutant in mutants:
-                self.write(mutant, mutant.before)
+            self.write(mutant, mutant.before)
             if is_compiled:
                 self.builds()
 
-    def finds(self, mutant, tests):
-        """The test that finds a mutant, or "". None: it does not compile."""
-        with self.changed([mutant]) as compiles:
-            return next(iter(self.failing(tests, "-x")), "") if compiles else None
+    def finds(self, mutant):
+        """Return the test that finds a mutant, or ""; None if it does not compile."""
+        with self.changed(mutant) as compiles:
+            if not compiles:
+                return None
+            return self.failing(tests_of(self.folder, mutant.path)) or self.failing([])
 
-    def finds_together(self, mutants):
-        """By the whole of the tests: {mutant: the test that finds it, or ""}."""
-        if not mutants:
-            return {}
-        with self.changed(mutants):
-            failing = self.failing([])
-        if failing and "::" not in failing[0]:  # one ends or delays all tests
-            if len(mutants) == 1:
-                return {mutants[0]: failing[0]}
-            middle = len(mutants) // 2
-            return self.finds_together(mutants[:middle]) | self.finds_together(mutants[middle:])
-        return {mutant: self.finds(mutant, failing) if failing else "" for mutant in mutants}
-
-    def failing(self, tests, *options):
-        """The tests that fail, or what else went wrong, as a list; all tests if none are named."""
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
-        command += [f"--numprocesses={self.processes}", "--tb=no", *options, *tests]
+    def failing(self, tests):
+        """Return the first of the tests (none: all) that fails, or what else went wrong, or ""."""
+        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "--no-header"]
+        command += [f"--numprocesses={self.processes}", "--tb=no", *tests]
         environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
+            command, cwd=self.folder, env=environment, start_new_session=True, **pipes
         ) as process:
             try:
                 output, _ = process.communicate(timeout=self.limit)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                return ["the limit of time"]
+                return "the limit of time"
         if process.returncode == 0:
-            return []
+            return ""
         failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
-        return failed or [output.strip().splitlines()[-1]]
+        return failed[0] if failed else output.strip().splitlines()[-1]
 
 
 def is_python(path):
+    """Return True if a file compiles."""
     try:
         compile(path.read_bytes(), str(path), "exec")
     except SyntaxError:
@@ -210,103 +186,42 @@ def is_python(path):
 
 
 def tests_of(folder, path):
-    """The tests named after a module, or after its package."""
+    """Return the tests named after a module, or after its package."""
     name = Path(path).with_suffix("").parts[1]
     is_package = (folder / "margins" / name).is_dir()
-    tests = (
-        [folder / "tests" / name]
-        if is_package
-        else (folder / "tests").glob(f"test_{name.lstrip('_')}*.py")
-    )
-    found = [test.relative_to(folder).as_posix() for test in tests if test.exists()]
-    return found or ["tests/contract"]
+    pattern = name if is_package else f"test_{name.lstrip('_')}*.py"
+    tests = [test.relative_to(folder).as_posix() for test in (folder / "tests").glob(pattern)]
+    return tests or ["tests/contract"]
 
 
 def main(arguments=None):
-    """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("results", type=Path, help="a file of JSON lines, continued if it exists")
-    parser.add_argument("--count", type=int, default=60, help="number of mutants")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--again", type=Path, help="results whose mutants are taken")
-    parser.add_argument(
-        "--survivors", action="store_true", help="with --again: only mutants that were not found"
-    )
-    parser.add_argument("--limit", type=float, default=1800, help="seconds of one run of tests")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
-    given = parser.parse_args(arguments)
-    if given.again:
-        records = read(given.again)
-        records = [record for record in records if not (given.survivors and record["found by"])]
-        mutants = [(record["part"], located(record)) for record in records]
-        given.count = len(mutants)
-    else:
-        mutants = drawn(given.seed)
-    copy = Copy(given.folder.resolve(), given.limit, given.processes)
+    """Make and test mutants, print what no test finds, and return the exit status."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--count", type=int, default=60, help="number of mutants")
+    option("--seed", type=int, default=0)
+    option("--limit", type=float, default=1800, help="seconds of one run of tests")
+    option("--processes", type=int, default=2)
+    option("--folder", type=Path, default=ROOT / "build" / "mutants")
+    options = parser.parse_args(arguments)
+    copy = Copy(options.folder.resolve(), options.limit, options.processes)
     if failed := copy.failing([]):
         raise SystemExit(f"The tests of the checkout itself do not pass: {failed}")
-    records = read(given.results) if given.results.exists() else []
-    by_named_tests(copy, mutants, records, given)
-    open_records = [record for record in records if not (record["found by"] or record["all tests"])]
-    found = copy.finds_together([mutant_of(record) for record in open_records])
-    for record in open_records:
-        record |= {"found by": found[mutant_of(record)], "all tests": True}
-    write(given.results, records)
-    for record in records:
-        if not record["found by"]:
-            print(f"NOT FOUND: {record['path']}:{record['line']}: {record['after'].strip()}")
-    report(records)
+    drawn_by_part, found_by_part = Counter(), Counter()
+    for part, mutant in drawn(options.seed):
+        if drawn_by_part.total() == options.count:
+            break
+        test = copy.finds(mutant)
+        if test is not None:
+            drawn_by_part[part] += 1
+            found_by_part[part] += bool(test)
+            print(
+                f"{mutant.path}:{mutant.line}: {mutant.after.strip()}\n    {test or 'NOT FOUND'}",
+                flush=True,
+            )
+    for part, count in drawn_by_part.items():
+        print(f"{part:<14} {found_by_part[part]} of {count} found")
     return 0
-
-
-def by_named_tests(copy, mutants, records, given):
-    """Append to the records what the tests named after a module or package find, up to `given.count`."""
-    seen = {mutant_of(record) for record in records}
-    for part, mutant in mutants:
-        if len(records) == given.count:
-            return
-        if mutant in seen:
-            continue
-        begin = time.perf_counter()
-        found = copy.finds(mutant, tests_of(copy.folder, mutant.path))
-        if found is None:
-            continue
-        records.append({"part": part, **asdict(mutant), "found by": found, "all tests": False})
-        write(given.results, records)
-        print(f"{mutant.path}:{mutant.line}: {mutant.after.strip()}")
-        print(f"    {found or 'not yet found'} ({time.perf_counter() - begin:.0f} s)", flush=True)
-
-
-def mutant_of(record):
-    return Mutant(*(record[name] for name in ("path", "line", "before", "after")))
-
-
-def write(path, records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def located(record):
-    """The mutant of a record, on the line that reads the same and is nearest to where it was."""
-    lines = (ROOT / record["path"]).read_text(encoding="utf-8").splitlines()
-    same = [number for number, line in enumerate(lines, start=1) if line == record["before"]]
-    if not same:
-        raise SystemExit(f"{record['path']} must hold {record['before'].strip()!r}. Got no such line.")
-    line = min(same, key=lambda number: abs(number - record["line"]))
-    return Mutant(record["path"], line, record["before"], record["after"])
-
-
-def report(records):
-    for part in PARTS:
-        of_part = [record for record in records if record["part"] == part]
-        n_found = sum(bool(record["found by"]) for record in of_part)
-        print(f"{part:<14} {n_found} of {len(of_part)} found")
-    n_found = sum(bool(record["found by"]) for record in records)
-    print(f"{'all':<14} {n_found} of {len(records)} found")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ ALLOWED = {
         "svmlight",
         lambda contents: contents.removeprefix(b"\xef\xbb\xbf"),
         "editors write it, and it stands for nothing",
-    ),
+    )
 }
 
 

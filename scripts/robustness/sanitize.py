@@ -19,59 +19,16 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("margins", "tests", "scripts", "docs", ".ci", ".github")
-# Kernels, by regular expressions of their names, and their tests. No tests of forks: a child may inherit
-# the sanitizer's own locks as they are.
-PARTS = {
-    r"margins\._\w+": ("tests/test_sparse.py", "tests/test_update.py", "tests/test_activeset.py"),
-    r"margins\.data\.\w+": (
-        *("tests/data", "tests/contract/test_malformed_input.py", "tests/contract/test_addresses.py"),
-    ),
-    r"margins\.rules\.(_\w+|averaging|coordinates|combinations)": (
-        *("tests/rules", "tests/algorithms/test_noise_tolerant.py"),
-    ),
-    r"margins\.rules\.(c_functions|conditions|python_functions|unlearning|updates)": ("tests/rules",),
-    r"margins\.rules\.(decays|hinge|powers|shrinks)": ("tests/rules", "tests/algorithms/test_norma.py"),
-    r"margins\.losses\.\w+": ("tests/losses",),
-    r"margins\.solvers\.newton\.(_dense_block|_dense_hessian|_elements|_hessian|_outer_sum)": (
-        *("tests/solvers/newton/test_hessian.py", "tests/solvers/newton/test_newton_phases.py"),
-        "tests/solvers/newton/test_hessian_of_samples.py",
-    ),
-    r"margins\.solvers\.newton\.(_hessian_vector|_objective)": (
-        *("tests/solvers/newton/test_newton.py", "tests/solvers/newton/test_objective.py"),
-        "tests/solvers/newton/test_subsample.py",
-    ),
-    r"margins\.kernels\.(_backlog|_columns|_distances|_transform|functions\.\w+)": (
-        *("tests/kernels/test_backlog.py", "tests/kernels/test_functions.py"),
-        *("tests/kernels/test_kernel_objects.py", "tests/kernels/test_kernels.py"),
-    ),
-    r"margins\.kernels\.(_gram|_row_cache|_single|_slots)": (
-        *("tests/kernels/test_gram.py", "tests/kernels/test_row_cache.py"),
-        *("tests/kernels/test_row_blocks.py", "tests/kernels/test_kernel_errors.py"),
-    ),
-    r"margins\.solvers\.decomposition\.\w+": ("tests/solvers/decomposition",),
-    r"margins\.solvers\._\w+": (
-        *("tests/solvers/test_conjugate.py", "tests/solvers/test_dual_cd.py"),
-        *("tests/solvers/test_search_directions.py", "tests/algorithms/test_pegasos.py"),
-    ),
-    r"margins\.decremental\.\w+": ("tests/decremental",),
-    r"margins\.(linalg|solvers\.custom)\.\w+": (
-        *("tests/linalg/test_threads.py", "tests/estimators/test_custom.py"),
-        "tests/estimators/test_budget.py",
-    ),
-    r"margins\.(model_selection|partitions)\.\w+": (
-        *("tests/model_selection/test_lockstep.py", "tests/partitions/test_streamed_rows.py"),
-    ),
-}
+PARTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # Reports of undefined behaviour and of bounds checks on standard error.
 REPORTS = ("runtime error: ", "stores column")
-READS_MATRICES = (
-    r"margins\._sparse|margins\.data\._structure"  # the modules that contain the faults below
-)
+READS_MATRICES = r"margins\._sparse|margins\.data\._structure"  # they contain the faults below
 # One fault for each sanitizer, by kernels whose arguments the caller has to check.
 FAULTS = {
     "a read beyond an array": """
@@ -95,19 +52,19 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0, help="seed of the fuzz and of the sample")
     parser.add_argument("--sample", action="store_true", help="one part of the kernels, and its tests")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "sanitized")
-    given = parser.parse_args(arguments)
-    folder = given.folder.resolve()
+    options = parser.parse_args(arguments)
+    folder = options.folder.resolve()
     for name in ("libasan.so", "libubsan.so"):
         library(name)
-    parts = [random.Random(given.seed).choice(list(PARTS))] if given.sample else list(PARTS)
+    parts = [random.Random(options.seed).choice(list(PARTS))] if options.sample else list(PARTS)
     with timed(f"build of {' '.join(parts)}"):
         copy(folder)
         build(folder, "|".join([READS_MATRICES, *parts]))
     runs = {"tests": ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--capture=sys"]}
     runs["tests"] += [test for part in parts for test in PARTS[part]]
-    if given.minutes > 0:
-        options = ["--minutes", str(given.minutes), "--seed", str(given.seed)]
-        runs["fuzz"] = ["scripts/robustness/fuzz.py", *options]
+    if options.minutes > 0:
+        fuzz = ["--minutes", str(options.minutes), "--seed", str(options.seed)]
+        runs["fuzz"] = ["scripts/robustness/fuzz.py", *fuzz]
     with timed("faults that must be reported"):
         for what, code in FAULTS.items():
             _, reports = run(folder, ["-c", code], output=subprocess.DEVNULL)
@@ -179,12 +136,12 @@ def run(folder, arguments, output=None):
         ).returncode
         error.seek(0)
         text = error.read()
-    found = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
+    texts = [path.read_text(errors="replace") for path in sorted(reports.iterdir())]
     if any(sign in text for sign in REPORTS):
-        found.append(text)
+        texts.append(text)
     elif output is None:
         print(text, end="", file=sys.stderr)
-    return status, found
+    return status, texts
 
 
 def library(name):

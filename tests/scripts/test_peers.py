@@ -33,10 +33,7 @@ def test_a_sample_of_the_suites_has_no_new_failure(compared, monkeypatch, capsys
             {"test": "a::b", "outcome": "failed", "error": "NotThere: average=9 is not there"},
             "not there",
         ),
-        (
-            {"test": "a::b", "outcome": "failed", "error": "Failed: DID NOT RAISE"},
-            "internals",
-        ),
+        ({"test": "a::b", "outcome": "failed", "error": "Failed: DID NOT RAISE"}, "internals"),
         ({"test": "a::test_tweak_params", "outcome": "failed", "error": "assert"}, "read"),
         ({"test": "a::b[1]", "outcome": "failed", "error": "AssertionError: 1 != 2"}, "new"),
     ],

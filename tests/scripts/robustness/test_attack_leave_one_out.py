@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 import margins
 
 
-def test_nothing_that_is_proven_of_random_problems_is_false(monkeypatch, capsys):
+def test_refits_contradict_no_proof_of_random_problems(monkeypatch, capsys):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     assert attack.main(["--begin", "10", "--count", "12"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -16,7 +16,7 @@ def test_nothing_that_is_proven_of_random_problems_is_false(monkeypatch, capsys)
 
 
 @pytest.mark.slow
-def test_nothing_that_is_proven_of_many_random_problems_is_false(monkeypatch):
+def test_refits_contradict_no_proof_of_many_random_problems(monkeypatch):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     assert attack.main(["--begin", "500", "--count", "150"]) == 0
 
@@ -40,12 +40,3 @@ def test_false_proofs_are_found(monkeypatch):
     counts, faults = attack.attack(problem)
     assert counts["wrong"] > 0 and counts["outside"] > 0 and counts["outside_errors"] == 1
     assert len(faults) == counts["wrong"] + counts["outside"] + 1
-
-
-def test_either_label_is_optimal_where_the_intercept_is_an_interval():
-    X, y = np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0]]), np.array([1, 1, 1, 0, 0])
-    params = {"C": 1e-6, "loss": "hinge", "multi_class": "ovr"}
-    free = attack.Problem("free", X, y, params | {"penalize_intercept": False})
-    assert [attack.Refits(free).is_tie(number) for number in range(5)] == [True] * 3 + [False] * 2
-    penalised = attack.Problem("penalised", X, y, params)
-    assert not any(attack.Refits(penalised).is_tie(number) for number in range(5))
