@@ -8,7 +8,6 @@ status is 1. Reads and writes beyond an array show on a build with sanitizers:
 `scripts/robustness/sanitize.py`.
 """
 
-import argparse
 import copy
 import sys
 import time
@@ -20,11 +19,13 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+import margins
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "helpers"))
 
 import malformed
-
-import margins
+import reporting
 
 NAMES = margins.available()
 KERNELS = ("linear", "rbf", "poly", "precomputed")
@@ -33,14 +34,12 @@ FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
 
 def main(arguments=None):
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = reporting.parser_of(__doc__)
     parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the first case; the next cases follow"
-    )
-    given = parser.parse_args(arguments)
-    end = time.monotonic() + 60 * given.minutes
-    outcomes, seed, failed = Counter(), given.seed, 0
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first case")
+    options = parser.parse_args(arguments)
+    end = time.monotonic() + 60 * options.minutes
+    outcomes, seed, failed = Counter(), options.seed, 0
     while time.monotonic() < end:
         try:
             with warnings.catch_warnings():
@@ -52,12 +51,12 @@ def main(arguments=None):
         seed += 1
     for outcome, count in sorted(outcomes.items()):
         print(f"{count:7} {outcome}")
-    print(f"{seed - given.seed} cases, {failed} failed")
+    print(f"{seed - options.seed} cases, {failed} failed")
     return 1 if failed else 0
 
 
 def run_case(seed):
-    """One estimator, fitted to random data, and predictions: what came of it, str."""
+    """Fit an estimator to random data, predict, and return what came of it: str."""
     rng = np.random.default_rng(seed)
     X, y = random_data(rng)
     name = rng.choice(NAMES)
@@ -65,20 +64,20 @@ def run_case(seed):
     if getattr(classifier, "kernel", "") == "precomputed":
         X = X @ X.T
     is_damaged = rng.random() < 0.4
-    given = random_damage(rng, X) if is_damaged else random_storage(rng, X)
+    stored = random_damage(rng, X) if is_damaged else random_storage(rng, X)
     online = hasattr(classifier, "partial_fit") and rng.random() < 0.3
     try:
         if online:
             for begin in range(0, len(y), 7):
                 rows = slice(begin, begin + 7)
-                part = given if is_damaged else random_storage(rng, X[rows])
+                part = stored if is_damaged else random_storage(rng, X[rows])
                 classifier.partial_fit(part, y if is_damaged else y[rows], classes=np.unique(y))
         else:
             weight = rng.choice([0.0, 0.5, 1.0, 3.0], len(y)) if rng.random() < 0.3 else None
             if rng.random() < 0.2 and hasattr(classifier, "explain"):
-                classifier.explain(given, y, weight)
-            classifier.fit(random_storage(rng, X) if rng.random() < 0.5 else given, y, weight)
-        classifier.predict(given)
+                classifier.explain(stored, y, weight)
+            classifier.fit(random_storage(rng, X) if rng.random() < 0.5 else stored, y, weight)
+        classifier.predict(stored)
         classifier.decision_function(random_storage(rng, X))
     except ValueError as error:
         if is_damaged:
@@ -88,15 +87,13 @@ def run_case(seed):
             raise
         return "valid, refused"
     if is_damaged:
-        copy.copy(given).check_format(
-            full_check=True
-        )  # SciPy's own check: a ValueError is ours to raise
+        copy.copy(stored).check_format(full_check=True)  # SciPy's: its ValueError was ours to raise
         return "damaged, still valid"
     return "valid, fitted"
 
 
 def random_data(rng):
-    """X, shape (m, d), and y, of at least two classes: small, with zeros, ties and empty rows."""
+    """Draw small X and y, of at least two classes, with zeros, ties and empty rows."""
     m, d = int(rng.integers(2, 40)), int(rng.choice([1, 2, 3, 4, 5, 8, 17, 64, 300]))
     if rng.random() < 0.5:
         X = rng.integers(-2, 3, (m, d)).astype(float)
@@ -113,7 +110,7 @@ def random_data(rng):
 
 
 def random_classifier(rng, name):
-    """An estimator of few epochs, with some of its parameters chosen at random."""
+    """Return an estimator of few epochs, with some parameters chosen at random."""
     algorithm = margins.get(name)
     known = algorithm().get_params()
     params = {"random_state": int(rng.integers(1000)), "max_iter": int(rng.choice([1, 3, 30]))}
@@ -148,7 +145,7 @@ def random_classifier(rng, name):
 
 
 def random_storage(rng, X):
-    """The same matrix, in some format, dtype, index dtype, order and alignment."""
+    """Return the same matrix, in some format, dtype, index dtype, order and alignment."""
     X = X.astype(rng.choice([np.float64, np.float32]))
     kind = rng.choice(["dense", *FORMATS])
     if kind == "dense":
@@ -187,7 +184,7 @@ def shuffle_rows(rng, X):
 
 
 def random_damage(rng, X):
-    """X as CSR or CSC with a fault of `malformed`, or with some numbers changed and arrays cut off."""
+    """Return X as CSR or CSC with a fault of `malformed`, or with changed numbers and short arrays."""
     kind = rng.choice(["csr_array", "csr_matrix", "csc_array", "csc_matrix"])
     X = malformed.with_indices(getattr(sparse, kind)(X), rng.choice([np.int32, np.int64]))
     if rng.random() < 0.3 and X.nnz > 12 and X.shape[0] > 5 and X.shape[1] > 5:

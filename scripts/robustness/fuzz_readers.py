@@ -8,13 +8,12 @@ lines joined. The command line's reader, the reader of `Chunks`, and `load_svmli
 `pandas.read_csv` or `pandas.read_parquet` read it. Each of ours must return the samples or raise the
 error that it declares, whose message begins with the path; ours must agree with each other, and with the
 other reader on the values of every file that both accept. What ours accepts and the other refuses needs
-a note on standard error. `ALLOWED` of `reader_cases.py` lists the exceptions, and why they are right.
+a note on standard error.
 
 Files are read in child processes, so that one that ends its reader is found: it is saved, as every input
 with a fault, to the folder given by --save, and the exit status is 1. A table counts the outcomes.
 """
 
-import argparse
 import multiprocessing
 import os
 import sys
@@ -25,20 +24,21 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reader_cases import ALLOWED, COLUMNS, FORMATS, Outcome, case_of, outcome_of
+from reader_cases import COLUMNS, FORMATS, Outcome, case_of, outcome_of
 
 from margins.text import aligned
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 BATCH = 2500  # files that one process reads
 SECONDS = 60  # for one file, until its reader is taken to hang
 
 
 def main(arguments=None):
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=100_000)
-    parser.add_argument("--begin", type=int, default=0, help="the number of the first file")
-    parser.add_argument("--seed", type=int, default=0)
+    """Run the command line, and return the exit status."""
+    parser = reporting.numbered_problems(__doc__, 100_000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("--save", type=Path, default=Path("build/fuzz_readers"))
     options = parser.parse_args(arguments)
@@ -49,7 +49,6 @@ def main(arguments=None):
         batches = executor.map(lambda begin: run(options.seed, begin, min(begin + BATCH, end)), begins)
         for index, outcome in (pair for batch in batches for pair in batch):
             outcomes[outcome.format, outcome.column] += 1
-            outcomes[outcome.allowed] += 1
             if outcome.fault:
                 faults.append(index)
                 save(options.save, options.seed, index, outcome)
@@ -60,12 +59,10 @@ def main(arguments=None):
 
 
 def print_table(outcomes):
-    """Print how many files there were of each outcome, and of each allowed difference."""
+    """Print how many files there were of each outcome."""
     header = ("format", *COLUMNS)
     rows = [(kind, *(str(outcomes[kind, column]) for column in COLUMNS)) for kind in FORMATS]
     print(aligned([header, *rows]))
-    for name, (kind, _, why) in ALLOWED.items():
-        print(f"allowed, {kind}, {name}: {outcomes[name]} ({why})")
 
 
 def save(folder, seed, index, outcome):
@@ -77,11 +74,7 @@ def save(folder, seed, index, outcome):
 
 
 def run(seed, begin, end, target=None, method="spawn"):
-    """Read files in child processes: list of (number, Outcome).
-
-    `target` is the function that such a process runs, `read_cases` by default, and `method` the way in
-    which multiprocessing starts it.
-    """
+    """Read files in child processes, which run `target`: list of (number, Outcome)."""
     context, outcomes = multiprocessing.get_context(method), []
     while begin < end:
         receiver, sender = context.Pipe(duplex=False)

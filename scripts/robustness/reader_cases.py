@@ -49,19 +49,8 @@ TOKENS = (
         " ",
         "\t",
     ),
-    *(
-        "qid:1",
-        "cost:2",
-        "sid:x",
-        "0:1",
-        "1:2",
-        "2147483647:1",
-        "5:1 5:2",
-        "true",
-        "False",
-        "NA",
-        "None",
-    ),
+    *("qid:1", "cost:2", "sid:x", "0:1", "1:2", "2147483647:1", "5:1 5:2"),
+    *("true", "False", "NA", "None"),
 )
 JOINS = re.compile(rb"([\s,:]+)")
 
@@ -72,20 +61,11 @@ class Outcome(NamedTuple):
     format: str
     column: str  # column of the printed table, one of `COLUMNS`
     fault: str = ""  # description of a fault
-    allowed: str = ""  # a key of `ALLOWED`, if it says why
 
 
 COLUMNS = ("accepted by both", "refused by both", "ours only", "theirs only", "differing")
-
-# What our readers accept without a note, and others refuse or read otherwise: {name: (format, the
-# contents as others take them, why)}.
-ALLOWED = {
-    "byte order mark": (
-        "svmlight",
-        lambda contents: contents.removeprefix(b"\xef\xbb\xbf"),
-        "editors write it, and it stands for nothing",
-    )
-}
+# Editors write it, and it stands for nothing: ours accepts it at the start of svmlight's format.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Read(NamedTuple):
@@ -97,7 +77,7 @@ class Read(NamedTuple):
 
 
 def case_of(seed, index):
-    """The format and the contents of a file: str, bytes."""
+    """Return the format and the contents of a file: str, bytes."""
     rng = np.random.default_rng([seed, index])
     kind = FORMATS[index % len(FORMATS)]
     contents = _valid(rng, kind)
@@ -123,13 +103,8 @@ def _valid(rng, kind):
             lines.append(" ".join([label, *fields, comment]).strip())
         else:
             numbers = [str(value) for value in rng.choice(NUMBERS, 2)]
-            fields = [
-                numbers[0],
-                str(rng.choice(CATEGORIES)),
-                numbers[1],
-                str(rng.choice(LABELS["csv"])),
-            ]
-            lines.append(",".join(fields))
+            category, label = str(rng.choice(CATEGORIES)), str(rng.choice(LABELS["csv"]))
+            lines.append(",".join([numbers[0], category, numbers[1], label]))
     end = str(rng.choice(["\n", "\n", "\r\n"]))
     return (end.join(lines) + end).encode()
 
@@ -179,7 +154,7 @@ def _parquet(number):
 
 
 def _changed(rng, contents):
-    """The contents with one change."""
+    """Change the contents in one place."""
     if not contents:
         return str(rng.choice(TOKENS)).encode()
     at, length = int(rng.integers(len(contents))), int(rng.choice([1, 1, 2, 4, 12]))
@@ -223,28 +198,9 @@ def outcome_of(kind, contents, path):
     if ours is None:
         return Outcome(kind, "refused by both" if theirs is None else "theirs only")
     if theirs is None:
-        if ours.notes:
-            return Outcome(kind, "ours only")
-        outcome = Outcome(kind, "ours only", "accepted, refused by the other")
-        return outcome._replace(**_excuse(kind, contents, path, ours))
+        return Outcome(kind, "ours only", "" if ours.notes else "accepted, refused by the other")
     difference = _difference(kind, ours, theirs)
-    if difference:
-        outcome = Outcome(kind, "differing", difference)
-        return outcome._replace(**_excuse(kind, contents, path, ours))
-    return Outcome(kind, "accepted by both")
-
-
-def _excuse(kind, contents, path, ours):
-    """The fields of an Outcome that an allowed difference changes: dict."""
-    for name, (allowed_kind, as_others_take, _) in ALLOWED.items():
-        changed = as_others_take(contents)
-        if kind == allowed_kind and changed != contents:
-            with open(path, "wb") as file:
-                file.write(changed)
-            theirs, _ = _attempt(functools.partial(_theirs, kind, path), Exception)
-            if theirs is not None and not _difference(kind, ours, theirs):
-                return {"fault": "", "allowed": name}
-    return {}
+    return Outcome(kind, "differing" if difference else "accepted by both", difference)
 
 
 def _attempt(read, errors, path=None):
@@ -268,7 +224,7 @@ def _ours(kind, path):
 
 
 def _in_chunks(kind, path, ours):
-    """The same samples by the readers of `Chunks`, the column of categories as numbers."""
+    """Read the same samples by the readers of `Chunks`, the column of categories as numbers."""
     if kind == "svmlight":
         parts = [part() for part in svmlight_parts([path], None, False, PART_BYTES)]
         return Read(sparse.vstack([X for X, _ in parts]) if parts else None, _joined(parts))
@@ -294,8 +250,9 @@ def _joined(parts):
 
 def _theirs(kind, path):
     if kind == "svmlight":
-        X, y = load_svmlight_file(path, zero_based=False)
-        return Read(X, y)
+        with open(path, "rb") as file:
+            contents = io.BytesIO(file.read().removeprefix(BYTE_ORDER_MARK))
+        return Read(*load_svmlight_file(contents, zero_based=False))
     if kind == "csv":
         frame = pandas.read_csv(path)
     else:  # the metadata of pandas, which may be damaged, repeat the names and types of the file
@@ -303,6 +260,7 @@ def _theirs(kind, path):
         index = (schema.pandas_metadata or {}).get("index_columns", [])
         names = [name for name in schema.names if name not in index]
         frame = parquet.read_table(path, columns=names).to_pandas(ignore_metadata=True)
+    frame.columns = [str(name) for name in frame.columns]
     return Read(frame.drop(columns="y"), frame["y"])
 
 

@@ -8,7 +8,6 @@ Python, where the former is known (mallinfo2 of glibc), and else the resident se
     python scripts/robustness/soak.py --fits 500 --only mpu pdm
 """
 
-import argparse
 import ctypes
 import gc
 import importlib
@@ -28,6 +27,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins import registry
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 LIMIT = 1 << 20  # bytes
 ROUNDS = 20
@@ -79,7 +82,8 @@ def memory():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def data(kernel):
+def data():
+    """Return samples of two overlapping classes: X, y."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 0, 1, -1)
@@ -101,7 +105,7 @@ def growth(work, n):
 
 def fit_and_predict(name, kernel):
     """Return a function that fits an algorithm, predicts and, if it can, learns a chunk."""
-    X, y = data(kernel)
+    X, y = data()
     params = {"random_state": 0, "max_iter": 5}
     if name == "pfm":
         params["gamma"] = 0.01
@@ -182,11 +186,13 @@ def broken_plug_in(folder):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fits", type=int, default=5000, help="fits and predictions of every algorithm")
-    parser.add_argument("--interrupts", type=int, default=200)
-    parser.add_argument("--plugins", type=int, default=50)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="algorithms, else all")
+    """Run the command line, and return the exit status."""
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--fits", type=int, default=5000, help="fits and predictions of every algorithm")
+    option("--interrupts", type=int, default=200)
+    option("--plugins", type=int, default=50)
+    option("--only", nargs="+", metavar="NAME", help="algorithms, else all")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     warnings.simplefilter("ignore", ConvergenceWarning)

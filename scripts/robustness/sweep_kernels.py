@@ -10,10 +10,11 @@ the largest tolerance at which its gap is as small.
     python scripts/robustness/sweep_kernels.py --seed 0 --count 2000
 """
 
-import argparse
+import sys
 import time
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
@@ -25,6 +26,10 @@ from sklearn.svm import SVC
 import margins
 from margins.losses import Hinge, SquaredHinge
 from margins.solvers.decomposition.decomposition import relative_gap
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
+
+import reporting
 
 EPS = 1e-3
 # Those that may prove what the planned ones do not.
@@ -56,23 +61,17 @@ class Problem:
         return f"{self.name}, {kernel}, C={self.C:g}, {self.loss}, intercept {intercept}"
 
     def fit(self, solver="auto"):
-        """A MarginClassifier, fitted."""
-        return margins.MarginClassifier(
-            loss=self.loss,
-            C=self.C,
-            eps=EPS,
-            penalize_intercept=self.penalize_intercept,
-            solver=solver,
-            max_time=MAX_TIME,
-            **self.kernel,
-        ).fit(self.X, self.y)
+        """Return a fitted MarginClassifier."""
+        params = {"loss": self.loss, "C": self.C, "penalize_intercept": self.penalize_intercept}
+        params |= {"eps": EPS, "solver": solver, "max_time": MAX_TIME, **self.kernel}
+        return margins.MarginClassifier(**params).fit(self.X, self.y)
 
     def matrix(self):
-        """The kernel matrix: ndarray of float64, shape (m, m)."""
+        """Return the kernel matrix."""
         return pairwise_kernels(self.X, metric=self.kernel["kernel"], filter_params=True, **self.kernel)
 
     def fit_svc(self, tol):
-        """SVC, fitted; the squared hinge loss is a diagonal of the kernel matrix."""
+        """Return a fitted SVC; the squared hinge loss is a diagonal of the kernel matrix."""
         if self.loss == "hinge":
             return SVC(C=self.C, tol=tol, max_iter=MAX_ITER, **self.kernel).fit(self.X, self.y)
         matrix = self.matrix()
@@ -84,11 +83,11 @@ class Problem:
 
     @property
     def required_gap(self):
-        """The relative duality gap that proves the accuracy: float."""
+        """Return the relative duality gap that proves the accuracy."""
         return self._loss().required_gap(EPS)
 
     def gap_of_svc(self, fitted):
-        """The relative duality gap of an SVC: float."""
+        """Return the relative duality gap of an SVC."""
         loss = self._loss()
         signs = np.where(self.y, 1.0, -1.0)
         coefficients = np.zeros(len(signs))
@@ -102,7 +101,7 @@ class Problem:
         return relative_gap(loss, margins, sqnorm, alpha.sum() - 0.5 * sqnorm - 0.5 * square)
 
     def seconds_of_svc(self):
-        """Processor seconds of SVC at the largest tolerance that proves as much; inf if none does."""
+        """Return processor seconds of SVC at the largest tolerance that proves as much, or inf."""
         for tol in 10.0 ** -np.arange(3, 13):
             begin = time.process_time()
             try:
@@ -139,7 +138,7 @@ def blobs(rng):
 
 
 def sampled(load):
-    """Samples of a data set, one of its classes against the rest."""
+    """Return a function that draws samples of a data set, one of its classes against the rest."""
 
     def make(rng):
         X, y = load(return_X_y=True)
@@ -162,7 +161,7 @@ SETS = {
 
 
 def problem_of(seed, number):
-    """A problem: Problem; None if only one class has been drawn."""
+    """Return the Problem with a number; None if only one class has been drawn."""
     rng = np.random.default_rng((seed, number))
     name = str(rng.choice(list(SETS)))
     X, y = SETS[name](rng)
@@ -176,21 +175,16 @@ def problem_of(seed, number):
         kernel["coef0"] = float(rng.choice([0.0, 1.0]))
     C = float(10.0 ** rng.integers(-3, 10))
     loss = str(rng.choice(["hinge", "squared_hinge"]))
-    is_mixed = 0 < np.count_nonzero(y) < len(y)
-    return (
-        Problem(f"{name} {X.shape}", X, y, kernel, C, loss, bool(rng.random() < 0.5))
-        if is_mixed
-        else None
-    )
+    problem = Problem(f"{name} {X.shape}", X, y, kernel, C, loss, bool(rng.random() < 0.5))
+    return problem if 0 < np.count_nonzero(y) < len(y) else None
 
 
 def timed(fit):
-    """The last result of a function, and the least processor seconds of a call."""
+    """Return the last result of a function, and the least processor seconds of a call."""
     begin, least = time.process_time(), np.inf
     while time.process_time() - begin < MIN_SECONDS:
-        before = time.process_time()
-        result = fit()
-        least = min(least, time.process_time() - before)
+        result, seconds = reporting.timed(fit)
+        least = min(least, seconds)
     return result, least
 
 
@@ -203,11 +197,8 @@ def warm_up(seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--begin", type=int, default=0)
-    parser.add_argument("--count", type=int, default=2000)
-    options = parser.parse_args()
+    """Print the fits without a proof and the slow ones, and what share they are."""
+    options = reporting.numbered_problems(__doc__, 2000).parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     ratios, n_unproven, n_provable = [], 0, 0
     warm_up(options.seed)
@@ -249,7 +240,7 @@ def main():
 
 
 def proves(problem, solver):
-    """True if a solver proves the accuracy: bool."""
+    """Return True if a solver proves the accuracy."""
     try:
         return bool(problem.fit(solver).converged_)
     except ValueError:

@@ -101,6 +101,6 @@ def test_what_others_refuse_needs_a_note(tmp_path, monkeypatch):
     read = cases._ours
     monkeypatch.setattr(cases, "_ours", lambda kind, path: read(kind, path)._replace(notes=""))
     marked = cases.outcome_of("svmlight", b"\xef\xbb\xbf1 1:3\n", path)
-    assert (marked.column, marked.fault, marked.allowed) == ("ours only", "", "byte order mark")
+    assert (marked.column, marked.fault) == ("accepted by both", "")
     silent = cases.outcome_of("svmlight", b"1 cost:2 1:3\n", path)
     assert (silent.column, silent.fault) == ("ours only", "accepted, refused by the other")
