@@ -5,7 +5,6 @@ import json
 import math
 import os
 import platform
-import sys
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -21,11 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.text import aligned
-
-try:
-    from tqdm import tqdm
-except ImportError:
-    tqdm = None
 
 SMALL = ("mushrooms", "promoters", "sonar", "splice")  # the sets that --quick runs
 FILES = ("cache", "figure", "folder", "json", "out")  # their paths are not part of the results
@@ -268,50 +262,27 @@ def present(parser, names, known, others):
     ]
 
 
-class Progress:
-    """A progress bar on stderr, if it is a terminal and tqdm is installed; otherwise silent."""
-
-    def __init__(self, total):
-        self._bar = tqdm(total=total, leave=False) if tqdm and sys.stderr.isatty() else None
-
-    def step(self, label):
-        """Show which fit starts."""
-        if self._bar is not None:
-            self._bar.update()
-            self._bar.set_description(label)  # shows both at once
-
-    def print(self, text):
-        """Print on stdout, the bar out of the way."""
-        if self._bar is not None:
-            self._bar.clear()
-        print(text, flush=True)
-
-
-def run(parser, argv, source, reproduce, text, fits, choose=chosen_data, legend=LEGEND):
+def run(parser, argv, source, reproduce, text, choose=chosen_data, legend=LEGEND):
     """Run every data set in turn, report it as soon as it is done, and return their results.
 
-    ``reproduce(name, arguments, progress)`` returns the results of one set, a dict for the JSON;
-    ``text`` makes of it a str for people; `fits` is the number of its ``progress.step``.
-    ``choose(parser, arguments)`` returns the names of the data sets; `legend` explains the tables.
+    ``reproduce(name, arguments)`` returns the results of one set, a dict for the JSON; ``text`` makes of
+    it a str for people. ``choose(parser, arguments)`` returns the names of the data sets; `legend`
+    explains the tables.
     """
     arguments = parser.parse_args(argv)
-    names = choose(parser, arguments)
+    names, results = choose(parser, arguments), []
     try:
-        write_json(
-            arguments, source=source, data_sets=[]
-        )  # a file that cannot be written is an error now
+        write_json(arguments, source=source, data_sets=results)  # an error now, not after the runs
     except OSError as error:
         parser.error(f"--json must be a file that can be written. Got: {error}.")
-    progress = Progress(fits * len(names))
     print(source)
     print_environment()
     print(legend)
     if arguments.quick:
-        progress.print("--quick: tol by powers of ten, so LinearSVC works more accurately than it must.")
-    results = []
+        print("--quick: tol by powers of ten, so LinearSVC works more accurately than it must.")
     for name in names:
-        results.append(reproduce(name, arguments, progress))
-        progress.print(text(results[-1]))
+        results.append(reproduce(name, arguments))
+        print(text(results[-1]), flush=True)
         write_json(
             arguments, source=source, data_sets=results
         )  # finished results survive an interruption

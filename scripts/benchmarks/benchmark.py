@@ -83,9 +83,8 @@ def problems_of(name):
     return problems
 
 
-def run(name, arguments, progress, others=()):
+def run(name, arguments, others=()):
     """Return the requested results for one data set: dict."""
-    progress.step(name)
     problems, tasks = problems_of(name), []
     with threadpool_limits(1):
         for task, problem, gap in problems.values():
@@ -197,7 +196,7 @@ def main(argv=None):
     others, missing = ([], {}) if parser.parse_args(argv).without_others else peers.installed()
     one = functools.partial(run, others=others)
     legends = legend(others, missing)
-    results = reporting.run(parser, argv, SOURCE, one, text, 1, choose=chosen, legend=legends)
+    results = reporting.run(parser, argv, SOURCE, one, text, choose=chosen, legend=legends)
     print(summary(results))
 
 

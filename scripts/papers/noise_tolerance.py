@@ -21,25 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import real_data
-from runs import (
-    ADULT_RUN,
-    AVERAGINGS,
-    COLUMNS,
-    DEFAULT_RUN,
-    FEATURES,
-    FILES,
-    FOLDS,
-    GRIDS,
-    IN_FILE_ORDER,
-    MARGIN,
-    NOISE,
-    OPTIMIZATION_RUNS,
-    POLY,
-    RELATIONS,
-    SEARCH_RUNS,
-    SIZES,
-    SVM_COLUMNS,
-)
+import runs
 from scipy import sparse
 from sklearn.model_selection import KFold
 
@@ -47,7 +29,7 @@ import margins
 from margins.datasets.generators import make_noisy_halfspace
 from margins.model_selection import parameter_search
 
-OFF = {name: values[0] for name, values in GRIDS.items()}
+OFF = {name: values[0] for name, values in runs.GRIDS.items()}
 # The artificial data of Table 2: two sets for each number of features and margin, in the paper 30.
 ALL_FEATURES, ALL_MARGINS, COPIES = (50, 200, 500), (0.05, 0.1, 0.25, 0.5, 0.75), 2
 # Weights C of the 1-norm; squares Delta^2 = 1 / (2 C) of the 2-norm.
@@ -62,7 +44,7 @@ SHARE = 0.2  # of the training set, held out to choose the parameters of Table 7
 def part_of(name, part, kernel="linear"):
     """Return the training or test set of a data set that has both: X, y."""
     if name not in ("mnist", "usps"):
-        return real_data.binary(FILES.get(name, name), part)[1:3]
+        return real_data.binary(runs.FILES.get(name, name), part)[1:3]
     X, y = real_data.load(name, part)[1:3]
     if name == "usps":
         return 2 * X.toarray() - 1, y
@@ -82,7 +64,7 @@ def data(name):
     return joined(train, part_of(name, "test")) if name in ("mnist", "usps") else train
 
 
-def artificial(noise, seed, n_features=FEATURES, margin=MARGIN):
+def artificial(noise, seed, n_features=runs.FEATURES, margin=runs.MARGIN):
     """Return a data set of Tables 2, 4 and 6, by default one of the latter two: X, y.
 
     Its 600 samples are counted before any are discarded (docs/papers.md).
@@ -118,9 +100,9 @@ class Reading:
     generate: Callable = artificial
     prepare: Callable = lambda X, y: (X, y)
     shuffle: str = "never"
-    folds: object = KFold(FOLDS)
+    folds: object = KFold(runs.FOLDS)
     lambda_of_eta: bool = True
-    run_of_adult: dict = field(default_factory=lambda: ADULT_RUN)
+    run_of_adult: dict = field(default_factory=lambda: runs.ADULT_RUN)
     largest: int | None = None
 
 
@@ -128,22 +110,22 @@ def settings_of(columns):
     """Return the settings that any of the columns may need, each once: list of dict."""
     settings = {}
     for column in columns:
-        names = {name for stage in COLUMNS[column] for name in stage}
-        values = [GRIDS[name] if name in names else GRIDS[name][:1] for name in GRIDS]
+        names = {name for stage in runs.COLUMNS[column] for name in stage}
+        values = [runs.GRIDS[name] if name in names else runs.GRIDS[name][:1] for name in runs.GRIDS]
         settings |= dict.fromkeys(itertools.product(*values))
-    return [dict(zip(GRIDS, setting, strict=True)) for setting in settings]
+    return [dict(zip(runs.GRIDS, setting, strict=True)) for setting in settings]
 
 
 def key_of(averaging, setting):
     """Return the key of the accuracies of a setting."""
-    return (averaging, *(setting[name] for name in GRIDS))
+    return (averaging, *(setting[name] for name in runs.GRIDS))
 
 
 def chosen(accuracies, column, averaging, inactive):
     """Return the best setting of a column, stage after stage, the first of equals: dict."""
     best = OFF
-    for names in COLUMNS[column]:
-        values = [GRIDS[name] if inactive else GRIDS[name][1:] for name in names]
+    for names in runs.COLUMNS[column]:
+        values = [runs.GRIDS[name] if inactive else runs.GRIDS[name][1:] for name in names]
         candidates = [
             best | dict(zip(names, choice, strict=True)) for choice in itertools.product(*values)
         ]
@@ -174,7 +156,7 @@ class Draws:
         """Return the cells of `columns` for a seed: dict of float, by "column, averaging"."""
         kinds = {2: self._counted, 3: self._searched, 4: self._searched, 5: self._by_size}
         kinds |= {6: self._doubly_validated, 7: self._optimized}
-        drawn = self._svm if columns == SVM_COLUMNS else kinds[table]
+        drawn = self._svm if columns == runs.SVM_COLUMNS else kinds[table]
         return {key: float(value) for key, value in drawn(name, seed, columns).items()}
 
     def _accuracies(self, run, columns, X, y, folds):
@@ -183,27 +165,27 @@ class Draws:
         unit = run["eta"] if self.reading.lambda_of_eta else 1.0
         grid = [
             {name: [value] for name, value in (setting | {"lam": unit * setting["lam"]}).items()}
-            | {"averaging": list(AVERAGINGS)}
+            | {"averaging": list(runs.AVERAGINGS)}
             for setting in settings
         ]
         model = classifier(run, shuffle=self.reading.shuffle)
         scores = self.study(model, grid, X, y, folds).tables[0].scores["accuracy"]
-        keys = [key_of(averaging, setting) for setting in settings for averaging in AVERAGINGS]
+        keys = [key_of(averaging, setting) for setting in settings for averaging in runs.AVERAGINGS]
         return dict(zip(keys, 100 * scores, strict=True))
 
     def _searched(self, name, seed, columns):
         """Draw Tables 3 and 4."""
-        run = SEARCH_RUNS.get(name, DEFAULT_RUN)
+        run = runs.SEARCH_RUNS.get(name, runs.DEFAULT_RUN)
         accuracies = self._accuracies(run, columns, *self._drawn(name, seed), self.reading.folds)
         return _means(accuracies, accuracies, columns, inactive=False)
 
     def _doubly_validated(self, name, seed, columns):
         """Draw Table 6."""
         (X, y), folds = self._drawn(name, seed), self.reading.folds
-        outer = self._accuracies(DEFAULT_RUN, columns, X, y, folds)
-        scores = {pair: [] for pair in itertools.product(columns, AVERAGINGS)}
+        outer = self._accuracies(runs.DEFAULT_RUN, columns, X, y, folds)
+        scores = {pair: [] for pair in itertools.product(columns, runs.AVERAGINGS)}
         for number, (train, _) in enumerate(folds.split(X, y)):
-            inner = self._accuracies(DEFAULT_RUN, columns, X[train], y[train], folds)
+            inner = self._accuracies(runs.DEFAULT_RUN, columns, X[train], y[train], folds)
             for (column, averaging), values in scores.items():
                 setting = chosen(inner, column, averaging, inactive=True)
                 values.append(outer[key_of(averaging, setting)][number])
@@ -212,13 +194,13 @@ class Draws:
     def _svm(self, name, seed, columns):
         """Draw Table 6 for the SVM: accuracies, and half-widths of their T intervals."""
         name, order = name.split(", ")
-        X, y = data(name) if order == IN_FILE_ORDER else permuted(*data(name), seed)
+        X, y = data(name) if order == runs.IN_FILE_ORDER else permuted(*data(name), seed)
         values, scaling = {}, float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
         for column, (loss, weights) in zip(columns, SVM_GRIDS.items(), strict=True):
             model = margins.MarginClassifier(
                 loss=loss, intercept_scaling=scaling, eps=SVM_EPS, max_iter=SVM_EPOCHS
             )
-            study = self.study(model, {"C": weights}, X, y, KFold(FOLDS))
+            study = self.study(model, {"C": weights}, X, y, KFold(runs.FOLDS))
             low, high = study.interval()
             values |= {column: 100 * study.mean(), f"{column}, +-": 50 * (high - low)}
         return values
@@ -227,7 +209,7 @@ class Draws:
         """Draw Table 7."""
         name, kernel = name.split(", ")
         X, y = (part[: self.reading.largest] for part in permuted(*part_of(name, "train", kernel), seed))
-        run, n_train = OPTIMIZATION_RUNS[name] | (POLY if kernel == "poly" else {}), len(y)
+        run, n_train = runs.OPTIMIZATION_RUNS[name] | (runs.POLY if kernel == "poly" else {}), len(y)
         cut = round((1 - SHARE) * n_train)
         held_out = self._accuracies(run, columns, X, y, [(np.arange(cut), np.arange(cut, n_train))])
         X, y = joined((X, y), part_of(name, "test", kernel))
@@ -238,8 +220,8 @@ class Draws:
     def _by_size(self, name, seed, columns):
         """Draw Table 5: sizes and tau instead of columns."""
         values, (X, y) = {}, self._drawn(name, seed)
-        for size in sizes_of(y, FOLDS):
-            (table,) = self.margins(X, y, self.reading.run_of_adult, FOLDS, size).tables
+        for size in sizes_of(y, runs.FOLDS):
+            (table,) = self.margins(X, y, self.reading.run_of_adult, runs.FOLDS, size).tables
             for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True):
                 key = f"{size}, tau = {setting['tau']:g}, {setting['averaging']}"
                 values[key] = 100 * scores.mean()
@@ -254,28 +236,28 @@ class Draws:
                 (first_of(np.random.default_rng(number).permutation(train), y, size), test)
                 for number, (train, test) in enumerate(folds)
             ]
-        grid = {"averaging": list(AVERAGINGS), "tau": list(GRIDS["tau"])}
+        grid = {"averaging": list(runs.AVERAGINGS), "tau": list(runs.GRIDS["tau"])}
         return self.study(classifier(run), grid, X, y, folds)
 
     def _counted(self, name, seed, columns):
         """Draw Table 2: in how many of 30 random sets a relation holds."""
-        counts, noise = np.zeros(len(RELATIONS), dtype=int), float(name.removeprefix(NOISE))
+        counts, noise = np.zeros(len(runs.RELATIONS), dtype=int), float(name.removeprefix(runs.NOISE))
         kinds = list(itertools.product(ALL_FEATURES, ALL_MARGINS, range(COPIES)))
         seeds = np.random.SeedSequence(seed).generate_state(len(kinds)).tolist()
         for (n_features, margin, _), own in zip(kinds, seeds, strict=True):
             X, y = permuted(*self.reading.generate(noise, own % 2**32, n_features, margin), seed)
-            grid = {"averaging": list(AVERAGINGS)}
-            (table,) = self.study(classifier(DEFAULT_RUN), grid, X, y, KFold(FOLDS)).tables
+            grid = {"averaging": list(runs.AVERAGINGS)}
+            (table,) = self.study(classifier(runs.DEFAULT_RUN), grid, X, y, KFold(runs.FOLDS)).tables
             counts += relations(table.mean_scores().tolist())
-        return dict(zip(RELATIONS, counts, strict=True))
+        return dict(zip(runs.RELATIONS, counts, strict=True))
 
     def _drawn(self, name, seed):
         """Return a data set in the order of a seed, or the random one of a seed: X, y."""
-        is_artificial = name.startswith(NOISE)
-        X, y = (
-            self.reading.generate(float(name.removeprefix(NOISE)), seed) if is_artificial else data(name)
-        )
-        return self.reading.prepare(*permuted(X, y, seed))
+        if name.startswith(runs.NOISE):
+            samples = self.reading.generate(float(name.removeprefix(runs.NOISE)), seed)
+        else:
+            samples = data(name)
+        return self.reading.prepare(*permuted(*samples, seed))
 
 
 def first_of(rows, y, size):
@@ -288,12 +270,12 @@ def first_of(rows, y, size):
 
 
 def sizes_of(y, n_folds):
-    """Return those of SIZES that the folds of a data set allow: list of int."""
-    return [size for size in SIZES if size <= len(y) - -(-len(y) // n_folds)]
+    """Return those of runs.SIZES that the folds of a data set allow: list of int."""
+    return [size for size in runs.SIZES if size <= len(y) - -(-len(y) // n_folds)]
 
 
 def relations(means):
-    """Return which of RELATIONS hold for three accuracies: list of bool."""
+    """Return which of runs.RELATIONS hold for three accuracies: list of bool."""
     last, longest, voted = (round(mean, 9) for mean in means)  # means of folds: ties are exact
     return [
         *(voted > last, voted > longest, longest > last),
@@ -307,5 +289,5 @@ def _means(tested, searched, columns, inactive):
         f"{column}, {averaging}": tested[
             key_of(averaging, chosen(searched, column, averaging, inactive))
         ].mean()
-        for column, averaging in itertools.product(columns, AVERAGINGS)
+        for column, averaging in itertools.product(columns, runs.AVERAGINGS)
     }

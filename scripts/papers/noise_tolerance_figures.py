@@ -24,19 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all
 
 import real_data
 import reporting
+import runs
 from noise_tolerance import Draws, artificial, data, permuted, sizes_of
-from runs import (
-    ADULT_RUN,
-    AVERAGINGS,
-    DEFAULT_RUN,
-    FEATURES,
-    FOLDS,
-    MARGIN,
-    NOISE,
-    PUBLISHED,
-    SIZES,
-    present,
-)
 
 FIGURES = (3, 4)
 SEED = int(np.random.SeedSequence(0).generate_state(1)[0])
@@ -47,9 +36,9 @@ DPI = 100
 
 def studies_by_noise(draws):
     """Return the Study over tau and averaging of an artificial data set, by its level of noise."""
-    levels = [float(name.removeprefix(NOISE)) for name in PUBLISHED["4"]]
+    levels = [float(name.removeprefix(runs.NOISE)) for name in runs.PUBLISHED["4"]]
     return {
-        noise: draws.margins(*permuted(*artificial(noise, SEED), SEED), DEFAULT_RUN, FOLDS)
+        noise: draws.margins(*permuted(*artificial(noise, SEED), SEED), runs.DEFAULT_RUN, runs.FOLDS)
         for noise in levels
     }
 
@@ -61,8 +50,8 @@ def learning_curves(draws):
     """
     X, y = permuted(*data("adult"), SEED)
     curves = {}
-    for size in sizes_of(y, FOLDS):
-        (table,) = draws.margins(X, y, ADULT_RUN, FOLDS, size).tables
+    for size in sizes_of(y, runs.FOLDS):
+        (table,) = draws.margins(X, y, runs.ADULT_RUN, runs.FOLDS, size).tables
         for setting, scores in zip(table.settings, table.scores["accuracy"], strict=True):
             point = [size, 100 * scores.mean(), *t_interval(100 * scores)]
             curves.setdefault((setting["tau"], setting["averaging"]), []).append(point)
@@ -83,9 +72,8 @@ def figure_3(studies):
         ax.get_legend().remove()
         ax.set(title=f"noise {noise:g}", xlabel="tau (units of theta_init)")
     n_folds = len(next(iter(studies.values())).tables[0].splits)
-    figure.suptitle(
-        f"Artificial data, f = {FEATURES}, M = {MARGIN:g}: accuracy of {n_folds}-fold cross-validation"
-    )
+    kind = f"Artificial data, f = {runs.FEATURES}, M = {runs.MARGIN:g}"
+    figure.suptitle(f"{kind}: accuracy of {n_folds}-fold cross-validation")
     figure.legend(*handles, loc="outside lower center", ncols=len(handles[0]), frameon=False)
     return figure
 
@@ -93,15 +81,15 @@ def figure_3(studies):
 def figure_4(curves):
     """Draw learning curves of adult by tau, a panel for each averaging; the paper's from its Table 5."""
     figure = Figure((13, 4.8), layout="constrained")
-    axes = figure.subplots(1, len(AVERAGINGS), sharey=True)
-    for ax, averaging in zip(axes, AVERAGINGS, strict=True):
+    axes = figure.subplots(1, len(runs.AVERAGINGS), sharey=True)
+    for ax, averaging in zip(axes, runs.AVERAGINGS, strict=True):
         for index, tau in enumerate(DRAWN):
             sizes, accuracies, *ends = curves[tau, averaging].T
             looks = look(index)
             ax.plot(sizes, accuracies, label=f"tau = {tau:g}, ours", **looks)
             ax.fill_between(sizes, *ends, color=looks["color"], alpha=BAND, linewidth=0)
             looks |= {"linestyle": ":", "markerfacecolor": "white"}
-            published = dict(zip(SIZES, PUBLISHED["5"][f"{tau:g}"][averaging], strict=True))
+            published = dict(zip(runs.SIZES, runs.PUBLISHED["5"][f"{tau:g}"][averaging], strict=True))
             paper = [published[size] for size in sizes]
             ax.plot(sizes, paper, label=f"tau = {tau:g}, paper", **looks)
         ax.fill_between([], [], color="0.5", alpha=BAND, label="95 % T interval, ours")
@@ -122,7 +110,7 @@ def main(argv=None):
     option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
     option("--out", type=Path, default=Path(), metavar="DIR", help="folder of the PNGs")
     arguments = parser.parse_args(argv)
-    if 4 in arguments.figures and not present("adult"):
+    if 4 in arguments.figures and not runs.present("adult"):
         parser.error(
             f"--figures 4 needs the files of a9a in the folder that {real_data.VARIABLE} names. "
             f"Got {os.environ.get(real_data.VARIABLE) or 'no folder'}."

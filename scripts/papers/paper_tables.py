@@ -8,6 +8,7 @@ docs/papers.md. --minutes ends it after the draw in progress; --estimate only sa
 only writes the page. Papers have their numbers in docs/algorithms.md.
 """
 
+import functools
 import math
 import sys
 import time
@@ -89,8 +90,7 @@ def compare(papers, names, results, max_iter, end, say):
 
 def measured(paper, name, max_iter):
     """Return the rows of both tables of a paper for one data set: list of dict."""
-    arguments = arguments_of(paper, max_iter, 0)
-    result = reproduce.reproduce(name, arguments, reporting.Progress(0))
+    result = reproduce.reproduce(name, arguments_of(paper, max_iter, 0))
     rows = [stored(row, table) for table in (1, 2) for row in result[f"table_{table}"]]
     if paper == "2":
         updates = updates_of_orders(name, max_iter)
@@ -104,8 +104,7 @@ def updates_of_orders(name, max_iter):
     """Return the updates in Table 1 of [2] in other orders of the samples, by algorithm."""
     updates = {}
     for seed in range(N_ORDERS[name]):
-        arguments = arguments_of("2", max_iter, seed)
-        problem = reproduce.MaximumMargin(name, arguments, reporting.Progress(0))
+        problem = reproduce.MaximumMargin(name, arguments_of("2", max_iter, seed))
         for row in problem.clean_pass_rows():
             updates.setdefault(row["algorithm"], []).append(row["n_updates"])
     return updates
@@ -160,7 +159,7 @@ def main(argv=None):
         print(estimate(blocks, results))
         return
     if not arguments.page:
-        end, say = time.monotonic() + 60 * arguments.minutes, reporting.Progress(0).print
+        end, say = time.monotonic() + 60 * arguments.minutes, functools.partial(print, flush=True)
         draw(blocks, results, Draws(arguments.n_jobs, arguments.cache), end, say)
         compare(arguments.papers, arguments.datasets, results, arguments.max_iter, end, say)
     paper_page.write(results, arguments.results.with_suffix(".md"))

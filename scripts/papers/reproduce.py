@@ -50,14 +50,13 @@ PAPER_SVC = "LinearSVC, 0.01"
 class Reproduction:
     """The fits of both tables of a paper to a data set."""
 
-    def __init__(self, name, arguments, progress):
+    def __init__(self, name, arguments):
         dataset = real_data.binary(name)
         self.name, self.X, self.y = name, dataset.X, dataset.y
-        self.arguments, self.progress = arguments, progress
+        self.arguments = arguments
 
-    def fit(self, label, algorithm, **parameters):
+    def fit(self, algorithm, **parameters):
         """Return the Fit of one of our algorithms."""
-        self.progress.step(f"{self.name} {label}")
         common = {"max_iter": self.arguments.max_iter, "random_state": self.arguments.seed}
         return reporting.timed_fit(
             lambda: margins.get(algorithm)(**common | self.problem | parameters),
@@ -68,7 +67,6 @@ class Reproduction:
 
     def fit_svc(self, good, tol=None, **parameters):
         """Return the Fit of LinearSVC at a tol, or at the largest tol that is good."""
-        self.progress.step(f"{self.name} LinearSVC")
         common = {"dual": True, "random_state": self.arguments.seed}
         common["max_iter"] = reporting.SVC_ITERATIONS * self.arguments.max_iter
 
@@ -127,7 +125,7 @@ def objective(fit):
 
 
 class SoftMargin(Reproduction):
-    section, n_fits = "soft-margin", 5
+    section = "soft-margin"
     source = f"{AUTHORS} (2010), The Margin Perceptron with Unlearning, ICML, Tables 1 and 2"
     problem = {"loss": "hinge", "C": 1.0, "fit_intercept": False}
     keys = {"J": 1, "tol": 1, "seconds": 1}
@@ -137,7 +135,7 @@ class SoftMargin(Reproduction):
 
     def mpu_row(self, label="mpu", **parameters):
         """Fit mpu, and return a row."""
-        fit = self.fit(label, "mpu", **parameters)
+        fit = self.fit("mpu", **parameters)
         certificate = fit.classifier.certificates_[0]
         return {
             "algorithm": label,
@@ -194,7 +192,7 @@ def directional_margin(fit, delta):
 
 
 class MaximumMargin(Reproduction):
-    section, n_fits = "maximum-margin", 13
+    section = "maximum-margin"
     source = f"{AUTHORS} (2011), The Perceptron with Dynamic Margin, ALT, Tables 1 and 2"
     algorithms = ("mpu", "aggressive-romma", "pdm", "pdm-succ", "mpcs", "mpvs")  # of Table 2
     keys = {"margin": 1e-4, "n_updates": 1e6, "seconds": 1}
@@ -234,11 +232,11 @@ class MaximumMargin(Reproduction):
         """Return the rows of Table 1."""
         rows = []
         for algorithm, follower in (("pdm", "pfm"), ("pdm-succ", "pfm(2)")):
-            fit = self.fit(algorithm, algorithm, stop="clean-pass")
+            fit = self.fit(algorithm, stop="clean-pass")
             beta = directional_margin(fit, self.delta)
             rows.append(self.row_of(fit, algorithm, "clean-pass", beta))
             if beta > 0:  # always, unless max_iter came first
-                fit = self.fit(follower, "pfm", gamma=beta / (1 - LOW))
+                fit = self.fit("pfm", gamma=beta / (1 - LOW))
                 margin = directional_margin(fit, self.delta)
                 rows.append({**self.row_of(fit, follower, "clean-pass", margin), "beta": beta})
         return rows
@@ -256,12 +254,12 @@ class MaximumMargin(Reproduction):
 
     def measured(self):
         first = self.clean_pass_rows()
-        fits = {algorithm: self.fit(algorithm, algorithm) for algorithm in self.algorithms}
+        fits = {algorithm: self.fit(algorithm) for algorithm in self.algorithms}
         second = [
             self.row_of(fit, algorithm, "certificate", soft_margins.extended_margin(fit, self.C))
             for algorithm, fit in fits.items()
         ]
-        reference = self.fit("reference", "mpu", eps=LOW / 10).classifier.certificates_[0]
+        reference = self.fit("mpu", eps=LOW / 10).classifier.certificates_[0]
         upper_bound = min(reference.upper_bound, *(row["upper_bound"] for row in first + second))
         svc = self.svc_row("LinearSVC", upper_bound)
         second[1:1] = [svc, self.svc_row(PAPER_SVC, upper_bound, tol=LOW)]
@@ -313,9 +311,9 @@ def published_bracket(name):
 PAPERS = {paper.section: paper for paper in (SoftMargin, MaximumMargin)}
 
 
-def reproduce(name, arguments, progress):
+def reproduce(name, arguments):
     """Return the results of both tables of the paper that `arguments` name, for one data set: dict."""
-    return PAPERS[arguments.paper](name, arguments, progress).result()
+    return PAPERS[arguments.paper](name, arguments).result()
 
 
 def command_line():
@@ -329,7 +327,7 @@ def main(argv=None):
     """Reproduce the tables of a paper on the chosen data sets."""
     parser = command_line()
     paper = PAPERS[parser.parse_args(argv).paper]
-    reporting.run(parser, argv, paper.source, reproduce, paper.text, paper.n_fits)
+    reporting.run(parser, argv, paper.source, reproduce, paper.text)
 
 
 if __name__ == "__main__":

@@ -93,13 +93,13 @@ def test_training_sets_of_a_size_have_both_classes():
 
 @pytest.fixture
 def few_epochs(monkeypatch):
-    monkeypatch.setattr(script, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 3})
+    monkeypatch.setattr(runs, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 3})
     return Draws(reading=Reading(folds=KFold(3)))
 
 
 def study_of(table, data, column, averaging):
     """Return the Study of one column of Table 3 or 6; the paper's lambda is in units of eta."""
-    run, is_inactive_allowed = script.DEFAULT_RUN, table == 6
+    run, is_inactive_allowed = runs.DEFAULT_RUN, table == 6
     units = {"lam": run["eta"]}
     stages = [
         {
@@ -148,7 +148,7 @@ def test_settings_of_columns_are_listed_once():
 
 
 def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch):
-    monkeypatch.setattr(script, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 30})
+    monkeypatch.setattr(runs, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 30})
     accuracies = [
         Draws(reading=Reading(folds=KFold(3), lambda_of_eta=lambda_of_eta)).draw(
             4, "noise 0", 0, ("lambda",)
@@ -166,11 +166,11 @@ def figures(monkeypatch):
     figures = pytest.importorskip("noise_tolerance_figures", exc_type=ImportError)
     X, y = load_digits(n_class=2, return_X_y=True)
     monkeypatch.setattr(figures, "data", lambda name: (X, y))
-    monkeypatch.setattr(figures, "present", lambda name: True)
-    monkeypatch.setattr(figures, "FOLDS", 3)
+    monkeypatch.setattr(runs, "present", lambda name: True)
+    monkeypatch.setattr(runs, "FOLDS", 3)
     monkeypatch.setattr(figures, "DPI", 30)
     for run in ("DEFAULT_RUN", "ADULT_RUN"):
-        monkeypatch.setattr(figures, run, {"eta": 0.4, "max_iter": 1})
+        monkeypatch.setattr(runs, run, {"eta": 0.4, "max_iter": 1})
     return figures
 
 
@@ -194,7 +194,7 @@ def test_learning_curves_have_every_size_that_the_folds_allow(figures):
 
 
 def test_a_figure_without_data_is_an_error(figures, monkeypatch, capsys):
-    monkeypatch.setattr(figures, "present", lambda name: False)
+    monkeypatch.setattr(runs, "present", lambda name: False)
     with pytest.raises(SystemExit):
         figures.main(["--figures", "4"])
     assert "--figures 4 needs the files of a9a" in capsys.readouterr().err
