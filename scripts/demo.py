@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import reporting
-from scipy.optimize import minimize_scalar
+import soft_margins
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import PolynomialFeatures
@@ -60,7 +60,7 @@ def _number(value, width, decimals):
 
 
 def problems():
-    """{title: (X, y)} of two classes, features in [0, 1]."""
+    """Return {title: (X, y)} of two classes, features in [0, 1]."""
     tumours, benign = load_breast_cancer(return_X_y=True)
     digits, labels = load_digits(return_X_y=True)
     digits, odd = digits / digits.max(), labels % 2
@@ -73,7 +73,7 @@ def problems():
 
 
 def family():
-    """{name: class} of the algorithms that solve the problem by default; an alias is left out."""
+    """Return {name: class} of the algorithms that solve the problem by default, without aliases."""
     classes = {}
     for name in margins.available():
         algorithm = margins.get(name)
@@ -85,7 +85,7 @@ def family():
 
 
 def fastest(make, X, y):
-    """Repeat a fit a few times: the last classifier, the least time in seconds, and if it converged."""
+    """Repeat a fit, and return the classifier, the least wall-clock seconds, and if it converged."""
     seconds = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
@@ -124,15 +124,9 @@ def fit_linear_svc(X, y):
 
 
 def margin_of(classifier, X, y):
-    """The soft margin of a weight vector at its best length: 1 / sqrt(2 primal)."""
-    products = np.where(y == classifier.classes_[1], 1, -1) * classifier.decision_function(X)
-    sqnorm = float(np.sum(classifier.coef_**2) + np.sum(classifier.intercept_**2))
-
-    def primal(scale):
-        slack = np.maximum(1 - scale * products, 0)
-        return 0.5 * scale**2 * sqnorm + C * float(slack @ slack)
-
-    return 1 / math.sqrt(2 * minimize_scalar(primal, bracket=(0.5, 2)).fun)
+    """Return the soft margin of a weight vector at its best length, 1 / sqrt(2 primal)."""
+    signs = np.where(y == classifier.classes_[1], 1, -1)
+    return soft_margins.extended_margin(reporting.Fit(classifier, X, signs, math.nan, None), C)
 
 
 def run(title, X, y):
@@ -161,7 +155,7 @@ TICKS = (-100, -50, -20, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 20, 50, 100
 
 
 def draw(everything, path):
-    """One panel per data set: the proven interval of each algorithm against the time of its fit."""
+    """Draw the proven interval of each algorithm against the time of its fit, a panel per data set."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     plt = reporting.pyplot()

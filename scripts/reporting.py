@@ -227,6 +227,11 @@ def table(titles, rows):
     return "\n".join([upper, lower, rule, *body])
 
 
+def cells_of(columns, row):
+    """Return a line of a table, whose columns are (title, key of the row, format): list of str."""
+    return ["-" if row[key] is None else format(row[key], form) for _, key, form in columns]
+
+
 def markdown(titles, rows):
     """Return a table of Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in [titles, ["---"] * len(titles), *rows])

@@ -40,8 +40,25 @@ CS = (0.01, 1.0, 100.0)
 LOSSES = ("squared_hinge", "hinge")
 N_FITS = 5
 MAX_ITER = 10**6
-TITLES = ("", "samples", "features", "kernel", "loss", "C", "seconds", "n fits", "ratio", "n LinearSVC",
-          "ratio", "no work", "one step", "paths", "refits", "unproven")  # fmt: skip
+# Columns of the table: title, key of a row, format.
+COLUMNS = (
+    ("", "name", ""),
+    ("samples", "n_samples", ""),
+    ("features", "n_features", ""),
+    ("kernel", "kernel", ""),
+    ("loss", "loss", ""),
+    ("C", "C", "g"),
+    ("seconds", "seconds", ".2f"),
+    ("n fits", "seconds of n fits", ".2f"),
+    ("ratio", "ratio", ".3f"),
+    ("n LinearSVC", "seconds of n LinearSVC", ".2f"),
+    ("ratio", "ratio to LinearSVC", ".3f"),
+    ("no work", "no work", ".1%"),
+    ("one step", "one step", ".1%"),
+    ("paths", "paths", ".1%"),
+    ("refits", "n_refits", ""),
+    ("unproven", "unproven", ""),
+)
 
 
 def data_of(name, n_rows):
@@ -122,27 +139,6 @@ def measure(name, X, y, kernel, loss, C, repeats):
     return row
 
 
-def line_of(row):
-    """Return a line of the table: list of str."""
-    theirs, ratio = row["seconds of n LinearSVC"], row["ratio to LinearSVC"]
-    return [
-        row["name"],
-        str(row["n_samples"]),
-        str(row["n_features"]),
-        row["kernel"],
-        row["loss"].replace("_", " "),
-        f"{row['C']:g}",
-        f"{row['seconds']:.2f}",
-        f"{row['seconds of n fits']:.2f}",
-        f"{row['ratio']:.3f}",
-        "-" if theirs is None else f"{theirs:.2f}",
-        "-" if ratio is None else f"{ratio:.3f}",
-        *(f"{100 * row[key]:.1f} %" for key in ("no work", "one step", "paths")),
-        str(row["n_refits"]),
-        str(row["unproven"]),
-    ]
-
-
 def main(argv=None):
     """Print a row for every problem, and a summary: list of dict."""
     parser = reporting.parser_of(__doc__)
@@ -156,14 +152,14 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     reporting.print_environment()
     names, missing = reporting.present(parser, arguments.names, NAMES, {TUMOURS})
-    print("| " + " | ".join(TITLES) + " |\n|" + " --- |" * len(TITLES))
+    print(reporting.markdown([title for title, *_ in COLUMNS], []))
     rows = []
     measure(TUMOURS, *data_of(TUMOURS, 60), "linear", "hinge", 1.0, 1)  # to load what a first call loads
     for name in names:
         X, y = data_of(name, arguments.rows)
         for kernel, loss, C in itertools.product(arguments.kernels, LOSSES, arguments.C):
             rows.append(measure(name, X, y, kernel, loss, C, arguments.repeats))
-            print("| " + " | ".join(line_of(rows[-1])) + " |", flush=True)
+            print("| " + " | ".join(reporting.cells_of(COLUMNS, rows[-1])) + " |", flush=True)
     for kernel in arguments.kernels:
         of_kernel = [row for row in rows if row["kernel"] == kernel]
         shares = ", ".join(

@@ -143,7 +143,7 @@ def main(argv=None):
         rows.append(measure(known[name], repeats, arguments.quick))
     for name in missing:
         print(f"{name}: not in the folder that MARGINS_DATA names")
-    lines = [[format(row[key], form) for _, key, form in COLUMNS] for row in rows]
+    lines = [reporting.cells_of(COLUMNS, row) for row in rows]
     print(reporting.table([title for title, *_ in COLUMNS], lines))
     reporting.write_json(arguments, eps=EPS, rows=rows)
     return {"eps": EPS, "rows": rows}

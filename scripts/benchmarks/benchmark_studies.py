@@ -6,8 +6,8 @@ Both make the same number of fits, 10 x 10 folds and 100 epochs (ours end earlie
 update; on these data, raw as in Khardon & Wachman (2007), none does), with the same number of threads or
 processes. The data are wdbc: from the folder that MARGINS_DATA names or, without it, from scikit-learn.
 
-scikit-learn's n_jobs can stand at the inner or at the outer call; at the outer one it has fewer and
-longer tasks, which is faster. Its processes are started before the clock is.
+scikit-learn's n_jobs stands at the outer call, which has fewer and longer tasks than the inner one. Its
+processes are started before the clock is.
 """
 
 import math
@@ -35,16 +35,21 @@ ALPHAS = (-6, -2)  # powers of ten
 TAU = {"tau": [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0]}
 # Grids of Khardon & Wachman, by the number of settings.
 GRIDS = {7: TAU, 49: TAU | {"alpha_bound": [math.inf, 80, 60, 40, 20, 10, 5]}}
-TITLES = ("", "seconds", "fits", "fits / s", "accuracy")
+# Columns of the table: title, key of a row, format.
+COLUMNS = (
+    ("", "name", ""),
+    ("seconds", "seconds", ".3g"),
+    ("fits", "n_fits", ""),
+    ("fits / s", "fits_per_second", ".0f"),
+    ("accuracy", "accuracy", ".3f"),
+)
 
 
 def command_line():
     """Return the parser of the options."""
     parser = reporting.parser_of(__doc__)
     option = parser.add_argument
-    places = "where scikit-learn uses n_jobs; both: the faster one counts"
     option("--n-jobs", type=int, default=2, metavar="N")
-    option("--n-jobs-at", choices=("inner", "outer", "both"), default="outer", help=places)
     option("--folds", type=int, default=10, metavar="N")
     option("--settings", type=int, choices=(7, 49), default=49, help="7: tau alone")
     option("--epochs", type=int, default=100, metavar="N")
@@ -76,15 +81,14 @@ def ours(X, y, arguments):
     return float(np.median(seconds)), study.mean(), study.lockstep_reason
 
 
-def theirs(X, y, arguments, place):
-    """Return seconds and accuracy of the nested search, with n_jobs at the inner or outer call."""
+def theirs(X, y, arguments):
+    """Return seconds and accuracy of the nested search."""
     grid = {"alpha": np.logspace(*ALPHAS, arguments.settings), "penalty": ["l2"]}
     perceptron = Perceptron(max_iter=arguments.epochs, tol=None)
-    inner, outer = (arguments.n_jobs if place == call else None for call in ("inner", "outer"))
     Parallel(arguments.n_jobs)(delayed(abs)(number) for number in range(4 * arguments.n_jobs))
     begin = time.perf_counter()
-    search = GridSearchCV(perceptron, grid, cv=arguments.folds, n_jobs=inner)
-    scores = cross_validate(search, X, y, cv=arguments.folds, n_jobs=outer)
+    search = GridSearchCV(perceptron, grid, cv=arguments.folds)
+    scores = cross_validate(search, X, y, cv=arguments.folds, n_jobs=arguments.n_jobs)
     return time.perf_counter() - begin, float(np.mean(scores["test_score"]))
 
 
@@ -102,28 +106,18 @@ def main(argv=None):
         f"{name}: {X.shape[0]} x {X.shape[1]}; {settings} settings, {folds}, {arguments.epochs} epochs, "
         f"n_jobs = {arguments.n_jobs}\n"
     )
-    places = ("inner", "outer") if arguments.n_jobs_at == "both" else (arguments.n_jobs_at,)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        seconds, accuracy, reason = ours(X, y, arguments)
-        rows = [{"name": "margins", "seconds": seconds, "accuracy": accuracy}]
-        for place in places:
-            seconds, accuracy = theirs(X, y, arguments, place)
-            rows.append({"name": f"scikit-learn, {place}", "seconds": seconds, "accuracy": accuracy})
-    for row in rows:
-        row |= {"n_fits": n_fits, "fits_per_second": n_fits / row["seconds"]}
-    ratio = min(row["seconds"] for row in rows[1:]) / rows[0]["seconds"]
-    lines = [
-        [
-            row["name"],
-            reporting.number(row["seconds"], 3),
-            str(n_fits),
-            f"{row['fits_per_second']:.0f}",
-            f"{row['accuracy']:.3f}",
-        ]
-        for row in rows
+        *own, reason = ours(X, y, arguments)
+        sides = {"margins": own, "scikit-learn": theirs(X, y, arguments)}
+    rows = [
+        {"name": side, "seconds": seconds, "accuracy": accuracy}
+        | {"n_fits": n_fits, "fits_per_second": n_fits / seconds}
+        for side, (seconds, accuracy) in sides.items()
     ]
-    print(reporting.table(TITLES, lines))
+    ratio = rows[1]["seconds"] / rows[0]["seconds"]
+    lines = [reporting.cells_of(COLUMNS, row) for row in rows]
+    print(reporting.table([title for title, *_ in COLUMNS], lines))
     print(f"\nlockstep: {reason or 'yes'}")
     print(f"ratio: {ratio:.1f} (scikit-learn's seconds in units of ours)")
     report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": reason is None}

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import lzma
 import os
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,84 +21,16 @@ needs_data = pytest.mark.skipif(
 SMALL = {"mushrooms", "splice", "satimage", "breast-cancer-wisconsin", "wdbc", "wpbc", "crx"}
 SMALL |= {"ionosphere", "sonar", "bupa", "promoters", "spambase", "australian"}
 
-# (set, part): rows, features, examples of each class; a triple (number of classes, smallest,
-# largest) where the classes are many.
-PUBLISHED = {
-    ("a9a", "train"): (32561, 123, {-1: 24720, 1: 7841}),
-    ("a9a", "test"): (16281, 123, {-1: 12435, 1: 3846}),
-    ("w8a", "train"): (49749, 300, {-1: 48270, 1: 1479}),
-    ("covtype", "train"): (
-        *(581012, 54),
-        {1: 211840, 2: 283301, 3: 35754, 4: 2747, 5: 9493, 6: 17367, 7: 20510},
-    ),
-    ("news20", "train"): (15935, 62061, (20, 780, 800)),
-    ("sector", "train"): (6412, 55197, (105, 10, 80)),
-    ("sector", "test"): (3207, 55197, (105, 3, 48)),
-    ("basehock", "train"): (1993, 4862, {1: 994, 2: 999}),
-    ("pcmac", "train"): (1943, 3289, {1: 982, 2: 961}),
-    ("relathe", "train"): (1427, 4322, {1: 779, 2: 648}),
-    ("mushrooms", "train"): (8124, 112, {1: 3916, 2: 4208}),
-    ("splice", "train"): (1000, 60, {-1: 483, 1: 517}),
-    ("splice", "test"): (2175, 60, {-1: 1044, 1: 1131}),
-    ("madelon", "train"): (2000, 500, {-1: 1000, 1: 1000}),
-    ("madelon", "test"): (600, 500, {-1: 300, 1: 300}),
-    ("arcene", "train"): (100, 10000, {-1: 56, 1: 44}),
-    ("duke", "train"): (44, 7129, {-1: 21, 1: 23}),
-    ("colon-cancer", "train"): (62, 2000, {-1: 40, 1: 22}),
-    ("singh", "train"): (102, 12600, {1: 50, 2: 52}),
-    ("shipp", "train"): (77, 7129, {1: 58, 2: 19}),
-    ("gravier", "train"): (168, 2905, {1: 111, 2: 57}),
-    ("usps", "train"): (
-        *(7291, 256),
-        {0: 1194, 1: 1005, 2: 731, 3: 658, 4: 652, 5: 556, 6: 664, 7: 645, 8: 542, 9: 644},
-    ),
-    ("usps", "test"): (
-        *(2007, 256),
-        {0: 359, 1: 264, 2: 198, 3: 166, 4: 200, 5: 160, 6: 170, 7: 147, 8: 166, 9: 177},
-    ),
-    ("mnist", "train"): (
-        *(60000, 784),
-        {
-            **{0: 5923, 1: 6742, 2: 5958, 3: 6131, 4: 5842},
-            **{5: 5421, 6: 5918, 7: 6265, 8: 5851, 9: 5949},
-        },
-    ),
-    ("mnist", "test"): (
-        *(10000, 784),
-        {0: 980, 1: 1135, 2: 1032, 3: 1010, 4: 982, 5: 892, 6: 958, 7: 1028, 8: 974, 9: 1009},
-    ),
-    ("skin_nonskin", "train"): (245057, 3, {1: 50859, 2: 194198}),
-    ("breast-cancer-wisconsin", "train"): (699, 9, {2: 458, 4: 241}),
-    ("wdbc", "train"): (569, 30, {"B": 357, "M": 212}),
-    ("wpbc", "train"): (198, 33, {"N": 151, "R": 47}),
-    ("crx", "train"): (690, 46, {"+": 307, "-": 383}),
-    ("ionosphere", "train"): (351, 34, {"b": 126, "g": 225}),
-    ("sonar", "train"): (208, 60, {"M": 111, "R": 97}),
-    ("bupa", "train"): (345, 6, {1: 145, 2: 200}),
-    ("promoters", "train"): (106, 228, {"+": 53, "-": 53}),
-    ("spambase", "train"): (4601, 57, {0: 2788, 1: 1813}),
-    ("satimage", "train"): (4435, 36, {1: 1072, 2: 479, 3: 961, 4: 415, 5: 470, 7: 1038}),
-    ("satimage", "test"): (2000, 36, {1: 461, 2: 224, 3: 397, 4: 211, 5: 237, 7: 470}),
-    ("shuttle", "train"): (*(43500, 9), {1: 34108, 2: 37, 3: 132, 4: 6748, 5: 2458, 6: 6, 7: 11}),
-    ("shuttle", "test"): (14500, 9, {1: 11478, 2: 13, 3: 39, 4: 2155, 5: 809, 6: 4, 7: 2}),
-    ("australian", "train"): (690, 14, {0: 383, 1: 307}),
-}
+SETS = tomllib.loads(Path(__file__).with_name("published_sets.toml").read_text(encoding="utf-8"))
+PUBLISHED = {(name, part): sizes for name, parts in SETS.items() for part, sizes in parts.items()}
 PARTS = [
     pytest.param(*key, marks=[] if key[0] in SMALL else [pytest.mark.slow], id="-".join(key))
     for key in PUBLISHED
 ]
 
 
-def summary(labels, like):
-    """Count the classes in the form in which `like` states them."""
-    classes, counts = np.unique(labels, return_counts=True)
-    if isinstance(like, tuple):
-        return len(classes), counts.min(), counts.max()
-    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
-
-
 def positive_classes(name, classes):
-    """State the documented rule of the binary task, independently of the table of the module."""
+    """Return the classes that the documented rule of the binary task makes positive."""
     if name == "covtype" or set(classes) == {"+", "-"}:
         return classes[:1]
     return classes[1:] if len(classes) == 2 else classes[: len(classes) // 2]
@@ -107,20 +41,18 @@ def positive_classes(name, classes):
 def test_set_is_the_published_one(name, part, monkeypatch):
     if name not in real_data.available():
         pytest.skip(f"{name} is not complete under MARGINS_DATA")
-    rows, features, classes = PUBLISHED[name, part]
-    dataset = real_data.load(name, part)
-    assert dataset.name == name
-    assert dataset.source
-    assert dataset.X.shape == (rows, features)
-    assert dataset.X.dtype == np.float64
-    assert summary(dataset.y, classes) == classes
+    published, dataset = PUBLISHED[name, part], real_data.load(name, part)
+    assert dataset.name == name and dataset.source
+    assert list(dataset.X.shape) == published["shape"] and dataset.X.dtype == np.float64
+    classes, counts = np.unique(dataset.y, return_counts=True)
+    if "summary" in published:
+        assert [len(classes), counts.min(), counts.max()] == published["summary"]
+    else:
+        assert dict(zip(map(str, classes), counts, strict=True)) == published["classes"]
     if sparse.issparse(dataset.X):
         assert dataset.X.format == "csr"
         assert dataset.X.indices.dtype == dataset.X.indptr.dtype == np.int32
-        assert np.isfinite(dataset.X.data).all()
-    else:
-        assert np.isfinite(dataset.X).all()
-
+    assert np.isfinite(dataset.X.data if sparse.issparse(dataset.X) else dataset.X).all()
     monkeypatch.setattr(real_data, "load", lambda name, part: dataset)  # each file is read once
     task = real_data.binary(name, part)
     positive = positive_classes(name, np.unique(dataset.y).tolist())
@@ -215,15 +147,12 @@ def test_missing_nominal_value_has_no_indicator():
     assert (attribute.sum(axis=1) == 0).sum() == 12
 
 
-def test_unknown_name_is_an_error_that_lists_all():
+def test_unknown_names_and_parts_are_errors_that_say_what_is_allowed():
     with pytest.raises(ValueError, match=r"name .* must be one of a9a, .*wpbc\. Got 'A9B'\. ") as e:
         real_data.load("A9B")
     assert str(e.value).endswith("Did you mean 'a9a'?")
     with pytest.raises(ValueError, match=r"Got 'zzzzzz'\.$"):
         real_data.binary("zzzzzz")
-
-
-def test_unknown_part_is_rejected():
     with pytest.raises(ValueError, match=r"part of data set a9a must be 'train' or 'test'. Got 'v"):
         real_data.load("a9a", "valid")
     with pytest.raises(ValueError, match=r"part of data set w8a must be 'train'\. Got 'test'\."):

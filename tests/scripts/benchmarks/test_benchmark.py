@@ -18,7 +18,6 @@ from sklearn.svm import LinearSVC
 
 SET = "breast-cancer"  # ships with scikit-learn
 REPEATS = 3
-OPTIONS = [*("--quick", "--data", SET), *("--repeats", str(REPEATS)), "--without-others"]
 SETTINGS = SimpleNamespace(seed=0, max_iter=1000, repeats=1, quick=True, limit=None)
 
 
@@ -36,21 +35,19 @@ def short_turns():
 def reported(tmp_path_factory):
     """A run: its results as JSON."""
     file = tmp_path_factory.mktemp("benchmark") / "results.json"
-    benchmark.main([*OPTIONS, "--tasks", "a", "c", "--json", str(file)])
-    report = json.loads(file.read_text())
-    assert set(report) == {"source", "environment", "arguments", "data_sets"}
-    assert str(file.parent) not in file.read_text()
-    (result,) = report["data_sets"]
+    options = ["--quick", "--data", SET, "--repeats", str(REPEATS), "--without-others"]
+    benchmark.main([*options, "--tasks", "a", "c", "--json", str(file)])
+    (result,) = json.loads(file.read_text())["data_sets"]
     assert (result["data"], result["n_samples"], result["n_features"]) == (SET, 569, 30)
     return result
 
 
 def test_every_side_is_timed_as_often_as_requested_and_has_ratios_of_medians(reported):
-    assert [found["task"] for found in reported["tasks"]] == ["a", "c"]
-    for found in reported["tasks"]:
-        svc = [row for row in found["rows"] if row["kind"] == "LinearSVC" and row["reached"]]
+    assert [task["task"] for task in reported["tasks"]] == ["a", "c"]
+    for task in reported["tasks"]:
+        svc = [row for row in task["rows"] if row["kind"] == "LinearSVC" and row["reached"]]
         best = min(svc, key=lambda row: row["seconds"])
-        for row in found["rows"]:
+        for row in task["rows"]:
             assert len(row["wall"]) == len(row["cpu"]) == REPEATS
             assert (row["seconds"], row["cpu_seconds"]) == (median(row["wall"]), median(row["cpu"]))
             if row["reached"]:
@@ -65,15 +62,15 @@ def test_every_side_reaches_the_target_at_a_verified_objective(reported):
     sides = {"a": ["auto", "LinearSVC"]}
     sides["c"] = ["auto", "pdm", "mpcs", "mpvs", "LinearSVC", "LinearSVC, primal"]
     X, y = benchmark.load(SET)
-    for found in reported["tasks"]:
-        low, high = found["optimum"]
+    for task in reported["tasks"]:
+        low, high = task["optimum"]
         # The reference is ten times as accurate as the target, and proven to be.
-        assert 0 < low <= high <= low * (1 + found["gap"] / 9)
-        assert found["target"] == pytest.approx((1 + found["gap"]) * high, rel=1e-12)
-        assert [row["solver"] for row in found["rows"]] == sides[found["task"]]
-        for row in found["rows"]:
+        assert 0 < low <= high <= low * (1 + task["gap"] / 9)
+        assert task["target"] == pytest.approx((1 + task["gap"]) * high, rel=1e-12)
+        assert [row["solver"] for row in task["rows"]] == sides[task["task"]]
+        for row in task["rows"]:
             assert row["reached"] and row["message"] is None
-            assert low * (1 - 1e-9) <= row["objective"] <= found["target"]
+            assert low * (1 - 1e-9) <= row["objective"] <= task["target"]
             assert (row["tol"] is None) == (row["kind"] == "ours") == (row["n_accesses"] is not None)
     row = reported["tasks"][0]["rows"][1]
     parameters = {"tol": row["tol"], "max_iter": 10_000, "random_state": 0, "fit_intercept": False}
@@ -109,16 +106,6 @@ def test_bounds_of_the_optimum_meet_and_solvers_stay_above(loss, intercept):
     assert problem.dual(0.5 * alpha) <= objective * (1 + 1e-12)
 
 
-def test_best_length_does_not_depend_on_the_length():
-    X, y = overlapping_classes()
-    problem = peers.Problem(X, y, "squared_hinge", 0.5, best_length=True)
-    fitted = LinearSVC(C=0.5, tol=1e-8, max_iter=100_000).fit(X, y)
-    best = problem.objective(fitted)
-    fitted.coef_ *= 7
-    fitted.intercept_ *= 7
-    assert problem.objective(fitted) == pytest.approx(best, rel=1e-9)
-
-
 def test_missing_package_is_named_and_no_error(monkeypatch, capsys):
     nowhere = peers.Solver("nobody's", None, None, "no_such_package_as_this")
     monkeypatch.setattr(peers, "OTHERS", (nowhere,))
@@ -146,20 +133,19 @@ def test_solver_that_fails_or_does_not_reach_the_accuracy_is_marked():
 
 
 @pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
-def test_no_solver_has_reached_an_unknown_optimum(monkeypatch):
+def test_no_solver_reaches_an_unknown_optimum(monkeypatch):
     X, y = overlapping_classes()
     problem = peers.Problem(X, y, "squared_hinge", 0.5)
     monkeypatch.setattr(peers, "ours", lambda *args, **params: Sleeper())
     hurried = SimpleNamespace(**{**vars(SETTINGS), "limit": 0.05})
-    found = contests.contest(problem, 1e-3, ["auto"], hurried)
-    assert found["optimum"] is None and found["target"] is None
-    assert [row["solver"] for row in found["rows"]] == ["auto", "LinearSVC", "LinearSVC, primal"]
-    for row in found["rows"]:
-        assert not row["reached"] and row["ratio"] is None
-    assert [row["message"] for row in found["rows"][1:]] == ["no optimum is known"] * 2
+    result = contests.contest(problem, 1e-3, ["auto"], hurried)
+    assert result["optimum"] is None and result["target"] is None
+    assert [row["solver"] for row in result["rows"]] == ["auto", "LinearSVC", "LinearSVC, primal"]
+    assert not any(row["reached"] or row["ratio"] for row in result["rows"])
+    assert [row["message"] for row in result["rows"][1:]] == ["no optimum is known"] * 2
     shape = {"data": "hard", "n_samples": 90, "n_features": 4, "n_nonzero": 360}
     assert "no optimum was found in time" in benchmark.text(
-        {**shape, "tasks": [{"task": "d", "C": 0.5, **found}]}
+        {**shape, "tasks": [{"task": "d", "C": 0.5, **result}]}
     )
 
 
@@ -188,11 +174,7 @@ def test_sides_take_turns_and_begin_in_turn(monkeypatch):
     order = []
 
     def side(name):
-        def make():
-            order.append(name)
-            return Quick()
-
-        return make
+        return lambda: order.append(name) or Quick()
 
     measuring.in_alternation({name: side(name) for name in "ab"}, None, None, repeats=2)
     assert "".join(order) == "ab" + "ab" + "ba"

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 
 import noise_tolerance as script
 import numpy as np
@@ -38,21 +37,9 @@ def test_training_and_test_set_of_the_digits_are_joined(small_images):
     assert (X.min(), X.max()) == (-1, 1) and X.shape == (260, 64) and len(y) == 260
     X, y = script.data("mnist")
     assert sparse.issparse(X) and X.shape == (260, 64) and len(y) == 260
-
-
-def test_only_a_kernel_divides_pixels(small_images):
+    # Only a kernel divides pixels.
     assert script.part_of("mnist", "test")[0].max() == 16
     assert script.part_of("mnist", "test", "poly")[0].max() == pytest.approx(16 / 255)
-
-
-@pytest.mark.skipif(
-    not (os.environ.get("MARGINS_DATA") and "usps" in real_data.available()),
-    reason="MARGINS_DATA does not lead to usps: the real data sets are not part of the project",
-)
-def test_real_samples_of_usps_go_from_minus_one_to_one():
-    X, y = script.part_of("usps", "test")
-    assert X.shape == (2007, 256) and (X.min(), X.max()) == (-1, 1)
-    assert sorted(set(y)) == list(range(10))
 
 
 def test_parameters_that_are_not_searched_are_switched_off():
@@ -61,11 +48,6 @@ def test_parameters_that_are_not_searched_are_switched_off():
     assert (params["averaging"], params["shuffle"], params["eta"], params["max_iter"]) == (
         *("longest", "never", 0.1, 100),
     )
-
-
-def test_samples_are_permuted_once():
-    X, y = permuted(np.arange(12.0)[:, np.newaxis], np.arange(12) % 2, seed=3)
-    assert sorted(X[:, 0]) == list(range(12)) and np.array_equal(X[:, 0] % 2, y)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
@@ -139,12 +121,6 @@ def test_stages_choose_in_turn(few_epochs, monkeypatch):
     for column in ("tau-then-alpha", "tau-then-lambda"):
         study = study_of(6, small(0.1, 1), column, "last")
         assert drawn[f"{column}, last"] == pytest.approx(100 * study.mean())
-
-
-def test_settings_of_columns_are_listed_once():
-    assert script.settings_of(("nothing",)) == [{"tau": 0.0, "lam": 0.0, "alpha_bound": np.inf}]
-    assert len(script.settings_of(("nothing", "tau", "tau-x-lambda"))) == 49
-    assert len(script.settings_of(tuple(runs.COLUMNS))) == 49 + 7 * 6
 
 
 def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch):

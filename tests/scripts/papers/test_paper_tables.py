@@ -74,12 +74,9 @@ def test_a_figure_is_judged_by_the_interval_of_one_more_draw():
     distant = Verdict(77.0, values, ROUNDING)
     assert distant.word == APART and distant.score == pytest.approx(5 / 2.5**0.5)
     assert (Verdict(74.0, values, ROUNDING).beyond, distant.beyond) == (0.4, 0)
-
-
-def test_draws_that_all_agree_hold_only_their_own_figure():
-    assert Verdict(95.4, [95.43] * 4, ROUNDING).word == WITHIN
-    distant = Verdict(95.5, [95.43] * 4, ROUNDING)
-    assert distant.word == APART and distant.score is None
+    # Draws that all agree hold only their own figure.
+    assert [Verdict(paper, [95.43] * 4, ROUNDING).word for paper in (95.4, 95.5)] == [WITHIN, APART]
+    assert Verdict(95.5, [95.43] * 4, ROUNDING).score is None
 
 
 def test_cells_that_share_their_draws_have_a_verdict_together():
@@ -116,15 +113,6 @@ def test_a_run_continues_with_the_draws_that_a_file_lacks(tmp_path):
     assert draws[1].seeds == [(4, "noise 0", 2)]
     assert json.loads(file.read_text())["blocks"]["4: noise 0"]["cells"] == {"tau, last": [50, 51, 52]}
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_the_first_draws_come_first_and_then_the_fastest():
-    results, draws = Results("none.json"), Counting()
-    results.save = lambda: None
-    blocks = [Block(4, f"noise {noise}", ("tau",), 2) for noise in (0, 0.1)]
-    results.add(blocks[0].key, blocks[0].group, {"tau, last": 90.0}, -1.0)
-    paper_tables.draw(blocks, results, draws, np.inf, lambda _: None)
-    assert [name for _, name, _ in draws.seeds] == ["noise 0.1", "noise 0", "noise 0.1"]
 
 
 def test_the_time_that_is_left_is_measured_by_the_draws_so_far():

@@ -30,8 +30,7 @@ def read(file):
     assert set(report) == {"source", "environment", "arguments", "data_sets"}
     assert str(file.parent) not in file.read_text()
     (result,) = report["data_sets"]
-    assert result["data"] == SET
-    assert (result["n_samples"], result["n_features"]) == (106, 228)
+    assert (result["data"], result["n_samples"], result["n_features"]) == (SET, 106, 228)
     return result
 
 

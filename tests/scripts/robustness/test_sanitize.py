@@ -12,8 +12,8 @@ KERNELS = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "mar
 def test_every_kernel_is_in_one_part_and_every_part_has_kernels():
     names = [".".join(kernel.parts) for kernel in KERNELS]
     parts = {name: [part for part in sanitize.PARTS if re.fullmatch(part, name)] for name in names}
-    assert {name: found for name, found in parts.items() if len(found) != 1} == {}
-    assert {found for (found,) in parts.values()} == set(sanitize.PARTS)
+    assert {name: matches for name, matches in parts.items() if len(matches) != 1} == {}
+    assert {part for (part,) in parts.values()} == set(sanitize.PARTS)
 
 
 def test_the_tests_of_every_part_exist():

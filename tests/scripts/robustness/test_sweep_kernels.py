@@ -6,8 +6,8 @@ import sweep_kernels as sweep
 
 
 def problems(n, seed=0):
-    found = (sweep.problem_of(seed, number) for number in range(10 * n))
-    return [problem for problem in found if problem is not None][:n]
+    drawn = (sweep.problem_of(seed, number) for number in range(10 * n))
+    return [problem for problem in drawn if problem is not None][:n]
 
 
 def test_a_problem_is_a_function_of_the_seed_and_its_number():
@@ -26,7 +26,7 @@ def test_no_other_solver_proves_what_the_plan_leaves_unproven():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_the_gap_of_svc_is_that_of_its_dual_variables(loss):
+def test_the_gap_of_svc_follows_from_its_dual_variables(loss):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = X[:, 0] + rng.normal(size=80) > 0
@@ -40,7 +40,7 @@ def test_the_gap_of_svc_is_that_of_its_dual_variables(loss):
     assert problem.seconds_of_svc() < 1
 
 
-def test_it_prints_what_it_has_found(monkeypatch, capsys):
+def test_the_summary_counts_the_fits(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["sweep_kernels.py", "--seed", "8", "--count", "3"])
     sweep.main()
     last = capsys.readouterr().out.splitlines()[-3:]
