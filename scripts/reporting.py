@@ -80,23 +80,25 @@ def _positive(text):
     return value
 
 
-def chosen_data(parser, arguments):
-    """Return the names of the data sets to run, or exit with code 2 if there are none."""
-    if not os.environ.get(real_data.VARIABLE):
+def chosen_data(parser, arguments, shipped=()):
+    """Return the names of the data sets to run (`shipped` are scikit-learn's), or exit with code 2."""
+    variable = real_data.VARIABLE
+    if not os.environ.get(variable) and not shipped:
         parser.error(
-            f"the environment variable {real_data.VARIABLE} must be set to the folder that holds the "
+            f"the environment variable {variable} must be set to the folder that holds the "
             "data sets (a9a/, w8a/, ...). Got no value."
         )
-    available = real_data.available()
+    available = [*real_data.available(), *shipped]
     for name in arguments.data or []:
         if name not in available:
             parser.error(
-                f"--data must be among the sets whose files are all under {real_data.VARIABLE}: "
+                f"--data must be among the sets whose files are all under {variable}: "
                 f"{', '.join(available) or 'none'}. Got {name!r}."
             )
-    names = arguments.data or [name for name in available if name in SMALL or not arguments.quick]
+    small = (*SMALL, *shipped)
+    names = arguments.data or [name for name in available if name in small or not arguments.quick]
     if not names:
-        parser.error(f"the folder that {real_data.VARIABLE} names must hold data sets. Got none to run.")
+        parser.error(f"the folder that {variable} names must hold data sets. Got none to run.")
     return names
 
 
@@ -267,15 +269,14 @@ def present(parser, names, known, others):
     ]
 
 
-def run(parser, argv, source, reproduce, text, choose=chosen_data, legend=LEGEND):
+def run(parser, argv, source, reproduce, text, shipped=(), legend=LEGEND):
     """Run every data set in turn, report it as soon as it is done, and return their results.
 
     ``reproduce(name, arguments)`` returns the results of one set, a dict for the JSON; ``text`` makes of
-    it a str for people. ``choose(parser, arguments)`` returns the names of the data sets; `legend`
-    explains the tables.
+    it a str for people. `shipped` are names of data sets of scikit-learn; `legend` explains the tables.
     """
     arguments = parser.parse_args(argv)
-    names, results = choose(parser, arguments), []
+    names, results = chosen_data(parser, arguments, shipped), []
     try:
         write_json(arguments, source=source, data_sets=results)  # an error now, not after the runs
     except OSError as error:
@@ -288,9 +289,7 @@ def run(parser, argv, source, reproduce, text, choose=chosen_data, legend=LEGEND
     for name in names:
         results.append(reproduce(name, arguments))
         print(text(results[-1]), flush=True)
-        write_json(
-            arguments, source=source, data_sets=results
-        )  # finished results survive an interruption
+        write_json(arguments, source=source, data_sets=results)  # survives an interruption
     return results
 
 

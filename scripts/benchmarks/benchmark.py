@@ -170,18 +170,6 @@ def _median(values):
     return number(median(values), 3) if values else "-"
 
 
-def chosen(parser, arguments):
-    """Return the names of the requested data sets, or of all available ones."""
-    available = [*real_data.available(), *SHIPPED]
-    for name in arguments.data or []:
-        if name not in available:
-            parser.error(f"--data must be among {', '.join(available)}. Got {name!r}.")
-    if arguments.data:
-        return arguments.data
-    quick = (*reporting.SMALL, *SHIPPED)
-    return [name for name in available if name in quick or not arguments.quick]
-
-
 def main(argv=None):
     """Run the contests of all data sets, and print a summary."""
     parser = reporting.command_line(__doc__)
@@ -196,7 +184,7 @@ def main(argv=None):
     others, missing = ([], {}) if parser.parse_args(argv).without_others else peers.installed()
     one = functools.partial(run, others=others)
     legends = legend(others, missing)
-    results = reporting.run(parser, argv, SOURCE, one, text, choose=chosen, legend=legends)
+    results = reporting.run(parser, argv, SOURCE, one, text, shipped=SHIPPED, legend=legends)
     print(summary(results))
 
 

@@ -4,8 +4,8 @@
 
 measures what docs/papers.json does not hold yet, first a draw of every block, then the cheapest first,
 and writes that file after every draw: an interrupted run continues where it was. Then it writes
-docs/papers.md. --minutes ends it after the draw in progress; --estimate only says what is left; --page
-only writes the page. Papers have their numbers in docs/algorithms.md.
+docs/papers.md. --minutes ends it after the draw in progress; --page only writes the page. Papers have
+their numbers in docs/algorithms.md.
 """
 
 import functools
@@ -49,7 +49,6 @@ def command_line():
     option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
     option("--max-iter", type=int, default=1000, metavar="N", help="epochs, of papers 1 and 2")
     option("--results", type=Path, default=FILE, metavar="FILE")
-    option("--estimate", action="store_true", help="only say what is left of paper 4")
     option("--page", action="store_true", help="only write the page")
     return parser
 
@@ -129,35 +128,12 @@ def rounded(value):
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
-def estimate(blocks, results):
-    """Say how many processor minutes are left, and how many all blocks take, as far as known."""
-    rows = [
-        [
-            block.key,
-            str(len(block.columns) or ""),
-            str(len(results.seconds(block.key, block.group))),
-            str(block.n_draws),
-            f"{block.seconds(results):.1f}",
-            f"{block.seconds_left(results) / 60:.1f}",
-        ]
-        for block in blocks
-    ]
-    known = [block for block in blocks if not math.isnan(block.seconds(results))]
-    left = sum(block.seconds_left(results) for block in known) / 60
-    total = sum(block.n_draws * block.seconds(results) for block in known) / 60
-    titles = ["table, data", "columns", "draws", "of", "seconds|a draw", "minutes|left"]
-    return f"{reporting.table(titles, rows)}\nprocessor minutes: {total:.0f} of all, {left:.0f} left"
-
-
 def main(argv=None):
     """Measure what is missing, and write the page."""
     arguments = command_line().parse_args(argv)
     results = Results(arguments.results)
     tables = arguments.tables if "4" in arguments.papers else ()
     blocks = blocks_of(tables, arguments.datasets, arguments.draws)
-    if arguments.estimate:
-        print(estimate(blocks, results))
-        return
     if not arguments.page:
         end, say = time.monotonic() + 60 * arguments.minutes, functools.partial(print, flush=True)
         draw(blocks, results, Draws(arguments.n_jobs, arguments.cache), end, say)

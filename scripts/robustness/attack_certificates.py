@@ -47,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all
 import reporting
 
 # The rounding error that the documentation of `Certificate` allows.
-TOLERANCE = 1e-9
+TOLERANCE = Fraction(1e-9)
 
 # Shares of the objective that `improvement` may leave out: the rounding of a free intercept, and with
 # other intercepts what counts as nothing (`margins.solvers.improvement`).
@@ -122,14 +122,14 @@ class Attempt:
         return self.classifier.specification(np.ones(1)).model_scale is not None
 
 
-def exceeds(value, bound, tolerance):
+def exceeds(value, bound):
     """Return True if a float is larger than an exact bound by more than rounding."""
     if math.isinf(value) or bound == math.inf:
         return value == math.inf and bound != math.inf
-    return Fraction(value) > bound * (1 + Fraction(tolerance))
+    return Fraction(value) > bound * (1 + TOLERANCE)
 
 
-def faults_of(attempt, feasible, tolerance=TOLERANCE):
+def faults_of(attempt, feasible):
     """Return the false statements about one fit, given exact objectives that other models attain."""
     problem, classifier = attempt.problem, attempt.classifier
     (certificate,) = classifier.certificates_
@@ -145,19 +145,19 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
         return ["NaN"]
     # An infinite primal value states nothing.
     if certificate.primal != math.inf and (
-        lowest == math.inf or Fraction(certificate.primal) * (1 + Fraction(tolerance)) < lowest
+        lowest == math.inf or Fraction(certificate.primal) * (1 + TOLERANCE) < lowest
     ):
         faults.append(f"primal {certificate.primal!r} is below the objective {float(lowest):.6g}")
-    if exceeds(certificate.primal, highest, tolerance) and certificate.primal != math.inf:
+    if exceeds(certificate.primal, highest) and certificate.primal != math.inf:
         faults.append(f"primal {certificate.primal!r} is above the objective {float(lowest):.6g}")
     best = min([attained, *feasible])
-    if exceeds(certificate.dual, best, tolerance):
+    if exceeds(certificate.dual, best):
         faults.append(f"dual {certificate.dual!r} is above the attained {float(best):.6g}")
     # upper_bound >= 1 / sqrt(2 best)
     if (
         best not in (math.inf, 0)
         and certificate.upper_bound != math.inf
-        and 2 * best * Fraction(certificate.upper_bound) ** 2 * (1 + 3 * Fraction(tolerance)) < 1
+        and 2 * best * Fraction(certificate.upper_bound) ** 2 * (1 + 3 * TOLERANCE) < 1
     ):
         faults.append(f"upper_bound {certificate.upper_bound!r} is below 1 / sqrt(2 * {float(best)!r})")
     if least == math.inf and certificate.margin > 0:
@@ -165,7 +165,7 @@ def faults_of(attempt, feasible, tolerance=TOLERANCE):
     elif (
         least not in (math.inf, 0)
         and certificate.margin > 0
-        and 2 * least * Fraction(certificate.margin) ** 2 > 1 + 3 * Fraction(tolerance)
+        and 2 * least * Fraction(certificate.margin) ** 2 > 1 + 3 * TOLERANCE
     ):
         faults.append(f"margin {certificate.margin!r} is above 1 / sqrt(2 * {float(least)!r})")
     if problem.kernel == "linear" and hasattr(classifier, "dual_coef_"):
@@ -205,10 +205,10 @@ def attempts_of(problem, index, seed=0):
     ]
 
 
-def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
+def check(index, seed=0, use_reference=True):
     """Attack a problem: counts of fits, proofs and errors raised, and faults (list of str)."""
     if index % 10 == 9:
-        return check_exactly(index, seed, tolerance)
+        return check_exactly(index, seed)
     counts, faults = collections.Counter(problems=1), []
     problem = problem_of(index, seed)
     attempts = attempts_of(problem, index, seed)
@@ -232,7 +232,7 @@ def check(index, seed=0, tolerance=TOLERANCE, use_reference=True):
             for model in models
             if attempt.problem.admits(model)
         ]
-        false = faults_of(attempt, feasible, tolerance)
+        false = faults_of(attempt, feasible)
         false += [f"{w.category.__name__}: {w.message}" for w in attempt.warnings]
         faults += [f"problem {index}, {attempt.name}: {fault}" for fault in false]
     return counts, faults
@@ -257,7 +257,7 @@ def problem_in_units(index, seed=0):
     return problem.with_free_intercept() if rho == 0 and rng.random() < 0.6 else problem
 
 
-def check_exactly(index, seed=0, tolerance=TOLERANCE):
+def check_exactly(index, seed=0):
     """Attack a small problem whose optima are rational, and return what `check` returns."""
     problem, rng = problem_in_units(index, seed), np.random.default_rng([seed, index, 4])
     options = {"eps": float(rng.choice([1e-1, 1e-3, 1e-6])), "max_time": MAX_TIME}
@@ -266,18 +266,18 @@ def check_exactly(index, seed=0, tolerance=TOLERANCE):
     counts, faults = collections.Counter(exact=1), [str(w.message) for w in attempt.warnings]
     if attempt.refusal is None:
         optimum = problem.objective(exact_optimum(problem))
-        faults += faults_of(attempt, [optimum], tolerance)
+        faults += faults_of(attempt, [optimum])
         nothing = replace(problem, X=0 * problem.X, _values=[], _gram=None)
         constant = nothing.objective(exact_optimum(nothing))
         attained = problem.objective(problem.model_of(attempt.classifier))
         improvement, possible = attempt.classifier.certificates_[0].improvement, constant - optimum
         left_out = ROUNDING if problem.has_free_intercept else NOTHING
-        won = constant - attained + Fraction(tolerance) * possible + left_out * constant
+        won = constant - attained + TOLERANCE * possible + left_out * constant
         if possible > 0 and Fraction(improvement) * possible > max(won, 0):
             faults.append(f"improvement {improvement!r} of {float(possible)!r} above {float(won)!r}")
     else:
         counts[f"refused: {attempt.refusal[:40]}"] += 1
-    faults += _faults_of_left_out(problem, counts, tolerance)
+    faults += _faults_of_left_out(problem, counts)
     return counts, [f"problem {index}, {attempt.name}: {fault}" for fault in faults]
 
 
@@ -285,7 +285,7 @@ def _at_most(value, bound):
     return value == -math.inf or (value < math.inf and Fraction(value) <= bound)
 
 
-def _faults_of_left_out(problem, counts, tolerance):
+def _faults_of_left_out(problem, counts):
     """Return false bounds of `leave_one_out`, and count scores that differ from exact ones."""
     classifier = margins.MarginClassifier(loss=problem.loss, **problem.params)
     start, faults = time.perf_counter(), []
@@ -301,7 +301,7 @@ def _faults_of_left_out(problem, counts, tolerance):
         )
         score = sum(Fraction(v) * w for v, w in zip(problem.X[i].tolist(), weights, strict=True)) + bias
         lower, upper = result.bounds[:, i]
-        rounding, size = Fraction(tolerance) * (1 + abs(score)), 1e-3 * (1 + abs(float(score)))
+        rounding, size = TOLERANCE * (1 + abs(score)), 1e-3 * (1 + abs(float(score)))
         if not _at_most(lower, score + rounding) or not _at_most(-upper, rounding - score):
             faults.append(f"score {float(score)!r} without sample {i} is not in [{lower!r}, {upper!r}]")
         counts["scores"] += 1
@@ -313,12 +313,11 @@ def _faults_of_left_out(problem, counts, tolerance):
 def main(arguments=None):
     """Run the command line, and return the exit status."""
     parser = reporting.numbered_problems(__doc__, 1000)
-    parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     parser.add_argument("--no-reference", action="store_true", help="without clarabel")
     options = parser.parse_args(arguments)
     counts, n_faults, start = collections.Counter(), 0, time.perf_counter()
     for index in range(options.begin, options.begin + options.count):
-        new, faults = check(index, options.seed, options.tolerance, not options.no_reference)
+        new, faults = check(index, options.seed, not options.no_reference)
         counts += new
         n_faults += len(faults)
         for fault in faults:

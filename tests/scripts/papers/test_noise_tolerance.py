@@ -44,10 +44,9 @@ def test_training_and_test_set_of_the_digits_are_joined(small_images):
 
 def test_parameters_that_are_not_searched_are_switched_off():
     params = classifier(runs.DEFAULT_RUN, averaging="longest").get_params()
-    assert {name: params[name] for name in OFF} == {"tau": 0, "lam": 0, "alpha_bound": math.inf}
-    assert (params["averaging"], params["shuffle"], params["eta"], params["max_iter"]) == (
-        *("longest", "never", 0.1, 100),
-    )
+    expected = {"tau": 0, "lam": 0, "alpha_bound": math.inf, "averaging": "longest"}
+    expected |= {"shuffle": "never", "eta": 0.1, "max_iter": 100}
+    assert {name: params[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
@@ -125,12 +124,9 @@ def test_stages_choose_in_turn(few_epochs, monkeypatch):
 
 def test_lambda_is_in_units_of_eta_unless_the_reading_says_otherwise(monkeypatch):
     monkeypatch.setattr(runs, "DEFAULT_RUN", {"eta": 0.1, "max_iter": 30})
-    accuracies = [
-        Draws(reading=Reading(folds=KFold(3), lambda_of_eta=lambda_of_eta)).draw(
-            4, "noise 0", 0, ("lambda",)
-        )["lambda, last"]
-        for lambda_of_eta in (True, False)
-    ]
+    readings = [Reading(folds=KFold(3), lambda_of_eta=is_of_eta) for is_of_eta in (True, False)]
+    draws = [Draws(reading=reading).draw(4, "noise 0", 0, ("lambda",)) for reading in readings]
+    accuracies = [cells["lambda, last"] for cells in draws]
     data = permuted(*artificial(0.0, 0), 0)
     assert accuracies[0] == pytest.approx(100 * study_of(3, data, "lambda", "last").mean())
     assert accuracies[0] > accuracies[1]

@@ -121,7 +121,6 @@ def test_the_time_that_is_left_is_measured_by_the_draws_so_far():
     for seconds in (10.0, 20.0):
         results.add(block.key, block.group, {"tau, last": 90.0}, seconds)
     assert block.seconds_left(results) == 3 * 15
-    assert "processor minutes: 1 of all, 1 left" in paper_tables.estimate([block], results)
 
 
 def test_artificial_data_need_no_files(monkeypatch):

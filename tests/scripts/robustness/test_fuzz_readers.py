@@ -16,19 +16,12 @@ import reader_cases as cases
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", cases.FORMATS)
 def test_readers_agree_on_a_sample_of_damaged_files(tmp_path, kind):
-    path, outcomes = str(tmp_path / "file"), []
+    path, columns = str(tmp_path / "file"), []
     for index in range(999_999 + cases.FORMATS.index(kind), 1_000_449, 3):
-        outcomes.append(cases.outcome_of(*cases.case_of(0, index), path))
-        assert outcomes[-1].fault == "", index
-    columns = [outcome.column for outcome in outcomes]
-    assert {outcome.format for outcome in outcomes} == {kind}
+        outcome = cases.outcome_of(*cases.case_of(0, index), path)
+        assert (outcome.format, outcome.fault) == (kind, ""), index
+        columns.append(outcome.column)
     assert columns.count("accepted by both") > 30 and columns.count("refused by both") > 30
-
-
-def test_a_file_is_a_function_of_the_seed_and_its_number():
-    for index in range(6):
-        first, again, other = (cases.case_of(seed, index) for seed in (1, 1, 2))
-        assert first == again != other
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -96,11 +89,12 @@ def test_what_is_wrong_with_a_reader_is_found(tmp_path, monkeypatch, broken, fau
 @pytest.mark.filterwarnings("ignore")
 def test_what_others_refuse_needs_a_note(tmp_path, monkeypatch):
     path = str(tmp_path / "file")
-    noted = cases.outcome_of("svmlight", b"1 cost:2 1:3\n", path)
-    assert (noted.column, noted.fault) == ("ours only", "")
+
+    def outcome(contents):
+        return cases.outcome_of("svmlight", contents, path)[1:]
+
+    assert outcome(b"1 cost:2 1:3\n") == ("ours only", "")
+    assert outcome(b"\xef\xbb\xbf1 1:3\n") == ("accepted by both", "")
     read = cases._ours
     monkeypatch.setattr(cases, "_ours", lambda kind, path: read(kind, path)._replace(notes=""))
-    marked = cases.outcome_of("svmlight", b"\xef\xbb\xbf1 1:3\n", path)
-    assert (marked.column, marked.fault) == ("accepted by both", "")
-    silent = cases.outcome_of("svmlight", b"1 cost:2 1:3\n", path)
-    assert (silent.column, silent.fault) == ("ours only", "accepted, refused by the other")
+    assert outcome(b"1 cost:2 1:3\n") == ("ours only", "accepted, refused by the other")

@@ -10,12 +10,6 @@ def problems(n, seed=0):
     return [problem for problem in drawn if problem is not None][:n]
 
 
-def test_a_problem_is_a_function_of_the_seed_and_its_number():
-    first, again, other = (sweep.problem_of(seed, 7) for seed in (1, 1, 2))
-    assert str(first) == str(again) != str(other)
-    np.testing.assert_array_equal(first.X, again.X)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_other_solver_proves_what_the_plan_leaves_unproven():
     for problem in problems(25):
@@ -33,10 +27,8 @@ def test_the_gap_of_svc_follows_from_its_dual_variables(loss):
     kernel = {"kernel": "rbf", "gamma": 0.5}
     problem = sweep.Problem("normal", X, y, kernel, 1.0, loss, penalize_intercept=False)
     rough, exact = (problem.gap_of_svc(problem.fit_svc(tol)) for tol in (1e-1, 1e-9))
-    assert rough > 1e-5
-    assert abs(exact) < 1e-7
-    (certificate,) = problem.fit().certificates_
-    assert certificate.gap <= problem.required_gap
+    assert rough > 1e-5 and abs(exact) < 1e-7
+    assert problem.fit().certificates_[0].gap <= problem.required_gap
     assert problem.seconds_of_svc() < 1
 
 
