@@ -129,10 +129,10 @@ def faults_in_browser(site, chromium, width, theme):
             )
     finally:
         harness.unlink()
-    found = re.search(r"FAULTS(\[.*\])END", text, re.DOTALL)
-    if found is None:
+    match = re.search(r"FAULTS(\[.*\])END", text, re.DOTALL)
+    if match is None:
         return [["", f"the browser has not looked at all pages at width {width}"]]
-    return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
 
 
 def main(arguments=None):

@@ -181,17 +181,17 @@ def largest_tol(make, good, X, y, arguments):
     good, or the iterations run out, it is the last fit, with ``good=False``.
     """
     for decade in DECADES:
-        found = fit_at_tol(float(f"1e{decade}"), make, good, X, y)
+        best = fit_at_tol(float(f"1e{decade}"), make, good, X, y)
         # Out of iterations: a smaller tol would begin with the same ones.
-        if found.good or found.warning:
+        if best.good or best.warning:
             break
-    if found.good and decade < DECADES[0] and not arguments.quick:
+    if best.good and decade < DECADES[0] and not arguments.quick:
         digits = (float(f"{digit}e{decade}") for digit in range(9, 1, -1))
         finer = (fit_at_tol(tol, make, good, X, y) for tol in digits)
-        found = next((fit for fit in finer if fit.good), found)
+        best = next((fit for fit in finer if fit.good), best)
     if arguments.repeats > 1:
-        found = fit_at_tol(found.tol, make, good, X, y, arguments.repeats)
-    return found
+        best = fit_at_tol(best.tol, make, good, X, y, arguments.repeats)
+    return best
 
 
 def fit_at_tol(tol, make, good, X, y, repeats=1):

@@ -86,7 +86,7 @@ def function(match, decorators, homes):
     """Return the lines of a function or method."""
     name = match["function"].replace("__cinit__", "__new__")
     arguments = re.split(r",\s*(?![^\[(]*[\])])", match["arguments"].strip())
-    arguments = [parameter(" ".join(each.split()), homes) for each in arguments if each]
+    arguments = [parameter(" ".join(text.split()), homes) for text in arguments if text]
     if name == "__new__":
         arguments[0] = "cls"
     result = match["result"] or RESULTS.get(name, "Any")
@@ -131,7 +131,7 @@ def body_of(source, declarations, homes):
 
 def stubs():
     """Return {path: text} of all stubs."""
-    paths = sorted(path for each in SOURCES for path in (ROOT / "margins").glob(f"{each}.pyx"))
+    paths = sorted(path for source in SOURCES for path in (ROOT / "margins").glob(f"{source}.pyx"))
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
     sources = {module: path.read_text(encoding="utf-8") for module, path in modules.items()}
     homes = {name: module for module in modules for name in CLASSES.findall(sources[module])}

@@ -51,16 +51,6 @@ NOISE = {"noisy": 0.15, "few": 0.15, "correlated": 0.15, "raw": 0.15, "uneven": 
 ALMA = "alma, p"
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--seeds", type=int, default=5, metavar="N")
-    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all")
-    return parser
-
-
 def samples_of(kind, seed):
     """Return training and test samples of a kind: X, y, X_test, y_test, with labels -1 and 1."""
     rng = np.random.default_rng(seed)
@@ -126,7 +116,12 @@ def measure(name, kind, seed):
 
 def main(arguments=None):
     """Print the table."""
-    options = command_line().parse_args(arguments)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--seeds", type=int, default=5, metavar="N")
+    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all")
+    options = parser.parse_args(arguments)
     built_ins = sorted({*margins.registry.built_ins(), ALMA} - {"auto"})
     names = options.algorithms or ["auto", *built_ins]
     has_data = bool(real_data.available())

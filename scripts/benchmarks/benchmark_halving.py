@@ -30,18 +30,6 @@ GRIDS = {
 TITLES = ("", "seconds", "rounds", "accuracy", "chosen")
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--data", default="a9a", metavar="NAME")
-    option("--rows", type=int, metavar="N", help="the first N alone, else all")
-    option("--kernel", choices=GRIDS, default="linear")
-    option("--factor", type=int, default=3, metavar="N")
-    option("--folds", type=int, default=5, metavar="N")
-    return parser
-
-
 def row(name, grid, X, y, arguments):
     """Search a grid, and return a row of the table: list of str."""
     classifier = margins.MarginClassifier(kernel=arguments.kernel, random_state=0)
@@ -57,7 +45,14 @@ def row(name, grid, X, y, arguments):
 
 def main(argv=None):
     """Run both searches, and print a table."""
-    arguments = command_line().parse_args(argv)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--data", default="a9a", metavar="NAME")
+    option("--rows", type=int, metavar="N", help="the first N alone, else all")
+    option("--kernel", choices=GRIDS, default="linear")
+    option("--factor", type=int, default=3, metavar="N")
+    option("--folds", type=int, default=5, metavar="N")
+    arguments = parser.parse_args(argv)
     data = real_data.load(arguments.data)
     X, y = data.X[: arguments.rows], data.y[: arguments.rows]
     grid = GRIDS[arguments.kernel]

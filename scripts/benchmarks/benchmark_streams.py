@@ -38,17 +38,6 @@ KINDS = ("stationary", "noisy", "turning", "both", "jumping", "sparse")
 LABELS = (-1, 1)
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--seeds", type=int, default=5, metavar="N")
-    option("--chunks", type=int, default=200, metavar="N")
-    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all with partial_fit")
-    return parser
-
-
 def chunks_of(kind, n_chunks, seed):
     """Yield the chunks of a stream: X and y, labels -1 and 1."""
     rng = np.random.default_rng(seed)
@@ -118,7 +107,13 @@ def seeded(classifier, seed):
 
 def main(arguments=None):
     """Print the table."""
-    options = command_line().parse_args(arguments)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--seeds", type=int, default=5, metavar="N")
+    option("--chunks", type=int, default=200, metavar="N")
+    option("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    option("--algorithms", nargs="+", metavar="NAME", help="otherwise all with partial_fit")
+    options = parser.parse_args(arguments)
     names, columns = options.algorithms or [*margins.available(streaming=True), "sgd"], []
     for kind in options.kinds:
         errors = [

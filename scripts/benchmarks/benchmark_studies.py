@@ -45,20 +45,6 @@ COLUMNS = (
 )
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--n-jobs", type=int, default=2, metavar="N")
-    option("--folds", type=int, default=10, metavar="N")
-    option("--settings", type=int, choices=(7, 49), default=49, help="7: tau alone")
-    option("--epochs", type=int, default=100, metavar="N")
-    option("--repeats", type=int, default=1, metavar="N", help="our runs; the median counts")
-    option("--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs")
-    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    return parser
-
-
 def data():
     """Return wdbc: X, y and its source."""
     if "wdbc" in real_data.available():
@@ -94,7 +80,16 @@ def theirs(X, y, arguments):
 
 def main(argv=None):
     """Print a table, and return its rows with the ratio: dict."""
-    arguments = command_line().parse_args(argv)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--n-jobs", type=int, default=2, metavar="N")
+    option("--folds", type=int, default=10, metavar="N")
+    option("--settings", type=int, choices=(7, 49), default=49, help="7: tau alone")
+    option("--epochs", type=int, default=100, metavar="N")
+    option("--repeats", type=int, default=1, metavar="N", help="our runs; the median counts")
+    option("--quick", action="store_true", help="3 x 3 folds, 5 epochs: to see that it runs")
+    option("--json", type=Path, metavar="FILE", help="write the results to FILE")
+    arguments = parser.parse_args(argv)
     if arguments.quick:
         arguments.folds, arguments.epochs = 3, 5
     X, y, name = data()

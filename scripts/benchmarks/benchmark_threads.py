@@ -33,17 +33,6 @@ TITLES = (
 )
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--threads", type=int, default=2, metavar="N")
-    option("--turns", type=int, default=5, metavar="N")
-    option("--eps", type=float, default=1e-3)
-    option("--scale", type=float, default=1.0, metavar="SHARE", help="share of the samples")
-    return parser
-
-
 def samples_of(m, d, n_stored, seed=0):
     """Return X and y with a noisy linear rule."""
     rng = np.random.default_rng(seed)
@@ -102,7 +91,13 @@ def memory_row(X, arguments):
 
 def main(argv=None):
     """Measure, and print a table."""
-    arguments, rows = command_line().parse_args(argv), []
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--threads", type=int, default=2, metavar="N")
+    option("--turns", type=int, default=5, metavar="N")
+    option("--eps", type=float, default=1e-3)
+    option("--scale", type=float, default=1.0, metavar="SHARE", help="share of the samples")
+    arguments, rows = parser.parse_args(argv), []
     for m, d, n_stored in SHAPES:
         X, y = samples_of(max(int(arguments.scale * m), 2), d, n_stored)
         if not rows:

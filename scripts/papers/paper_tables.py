@@ -34,25 +34,6 @@ DIGITS = 6
 N_ORDERS = {"a9a": 10, "w8a": 10, "covtype": 4}  # of covtype they take minutes
 
 
-def command_line():
-    """Return the parser of the options."""
-    parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("--papers", nargs="+", choices=PAPERS, default=PAPERS)
-    option("--tables", nargs="+", type=int, choices=TABLES, default=TABLES, help="of paper 4")
-    option(
-        "--datasets", nargs="+", metavar="NAME", help="by file or paper; all present if none is named"
-    )
-    option("--draws", type=int, metavar="N", default=math.inf, help="at most, of each block of paper 4")
-    option("--minutes", type=float, default=math.inf)
-    option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
-    option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
-    option("--max-iter", type=int, default=1000, metavar="N", help="epochs, of papers 1 and 2")
-    option("--results", type=Path, default=FILE, metavar="FILE")
-    option("--page", action="store_true", help="only write the page")
-    return parser
-
-
 def draw(blocks, results, draws, end, say):
     """Draw what is left of the blocks, those without a draw first; a draw that has begun is finished."""
     with warnings.catch_warnings():
@@ -130,7 +111,21 @@ def rounded(value):
 
 def main(argv=None):
     """Measure what is missing, and write the page."""
-    arguments = command_line().parse_args(argv)
+    parser = reporting.parser_of(__doc__)
+    option = parser.add_argument
+    option("--papers", nargs="+", choices=PAPERS, default=PAPERS)
+    option("--tables", nargs="+", type=int, choices=TABLES, default=TABLES, help="of paper 4")
+    option(
+        "--datasets", nargs="+", metavar="NAME", help="by file or paper; all present if none is named"
+    )
+    option("--draws", type=int, metavar="N", default=math.inf, help="at most, of each block of paper 4")
+    option("--minutes", type=float, default=math.inf)
+    option("--n-jobs", type=int, default=1, metavar="N", help="threads; -1: all CPUs")
+    option("--cache", type=Path, metavar="DIR", help="where parts of a draw are kept")
+    option("--max-iter", type=int, default=1000, metavar="N", help="epochs, of papers 1 and 2")
+    option("--results", type=Path, default=FILE, metavar="FILE")
+    option("--page", action="store_true", help="only write the page")
+    arguments = parser.parse_args(argv)
     results = Results(arguments.results)
     tables = arguments.tables if "4" in arguments.papers else ()
     blocks = blocks_of(tables, arguments.datasets, arguments.draws)

@@ -94,7 +94,7 @@ class Cell:
 
     @property
     def rounding(self):
-        """Half a unit of the last digit; the counts of Table 2 are not rounded."""
+        """Return half a unit of the last digit; the counts of Table 2 are not rounded."""
         return 0.0 if self.table == 2 else ROUNDING
 
 

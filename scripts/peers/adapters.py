@@ -31,7 +31,7 @@ class Adapter(ClassifierMixin, BaseEstimator):
     used = False  # set by every instance: a test has touched this library
 
     def _make(self):
-        """The classifier of this library."""
+        """Return the classifier of this library."""
         raise NotImplementedError
 
     def fit(self, X, y, sample_weight=None, **others):
@@ -134,7 +134,7 @@ def of_svc(params):
     if isinstance(params["kernel"], str):
         refused(params, kernel=("linear", "rbf", "poly", "sigmoid", "precomputed"))
     names = ("C", "kernel", "degree", "gamma", "coef0", "class_weight", "cache_size", "random_state")
-    given = {name: params[name] for name in names} | {
+    ours = {name: params[name] for name in names} | {
         "loss": "hinge",
         "penalize_intercept": False,
         "multi_class": "ovo",
@@ -143,12 +143,12 @@ def of_svc(params):
         "verbose": params["verbose"],
     }
     if params["probability"] is True:
-        return margins.MarginClassifierCV(Cs=[given.pop("C")], cv=5, calibration="sigmoid", **given)
-    return margins.MarginClassifier(**given)
+        return margins.MarginClassifierCV(Cs=[ours.pop("C")], cv=5, calibration="sigmoid", **ours)
+    return margins.MarginClassifier(**ours)
 
 
 def common_online(params):
-    """Parameters of a perceptron and of a passive-aggressive classifier."""
+    """Return the parameters that a perceptron and a passive-aggressive classifier share."""
     refused(params, early_stopping=(False,), fit_intercept=(True, False))
     names = ("fit_intercept", "max_iter", "tol", "n_iter_no_change", "class_weight", "random_state")
     return {name: params[name] for name in (*names, "n_jobs", "verbose", "warm_start")}
@@ -189,7 +189,7 @@ def of_sgd(params, n_samples=None):
 
 
 def adapter_of(theirs, translate, base=Adapter):
-    """A class with the constructor of one of scikit-learn's, made of a function of its parameters."""
+    """Make a class with the constructor of one of scikit-learn's from a function of its parameters."""
     signature = inspect.signature(theirs.__init__)
 
     def __init__(self, *args, **kwargs):
@@ -222,9 +222,9 @@ class _Sgd(Online):
 
 @functools.cache
 def adapters():
-    """The adapters: dict of (module, name) to class."""
+    """Return the adapters: dict of (module, name) to class."""
     online = linear_model
-    found = {
+    classes = {
         (svm, "LinearSVC"): adapter_of(svm.LinearSVC, of_linear_svc),
         (svm, "SVC"): adapter_of(svm.SVC, of_svc, Probable),
         (online, "Perceptron"): adapter_of(online.Perceptron, of_perceptron, Online),
@@ -232,5 +232,7 @@ def adapters():
     }
     if hasattr(online, "PassiveAggressiveClassifier"):
         theirs = online.PassiveAggressiveClassifier
-        found[online, "PassiveAggressiveClassifier"] = adapter_of(theirs, of_passive_aggressive, Online)
-    return found
+        classes[online, "PassiveAggressiveClassifier"] = adapter_of(
+            theirs, of_passive_aggressive, Online
+        )
+    return classes
