@@ -229,9 +229,23 @@ def table(titles, rows):
     return "\n".join([upper, lower, rule, *body])
 
 
-def cells_of(columns, row):
-    """Return a line of a table, whose columns are (title, key of the row, format): list of str."""
-    return ["-" if row[key] is None else format(row[key], form) for _, key, form in columns]
+def cells_of(row):
+    """Return the values of a row of results as text: numbers with three digits, "-" for None."""
+    return [
+        "-" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+        for value in row.values()
+    ]
+
+
+def print_rows(rows):
+    """Print rows of results as a table of Markdown, each as soon as it comes: list of dict."""
+    printed = []
+    for row in rows:
+        if not printed:
+            print(markdown(row, []))
+        print(f"| {' | '.join(cells_of(row))} |", flush=True)
+        printed.append(row)
+    return printed
 
 
 def markdown(titles, rows):

@@ -202,26 +202,12 @@ def main(argv=None):
     for name, why in missing.items():
         print(f"{name} is left out: {why}")
     names = arguments.data or [name for name in DATA if name in real_data.available()]
-    rows = []
     print("Seconds of SVC and the gap it has reached, ours over them at each proven gap, seconds of")
     print("predictions over those of SVC, megabytes beside X and the cache, and the gain by threads.")
-    gaps = ", ".join(map("{:g}".format, arguments.eps))
-    threads = ", threads" if arguments.threads > 1 else ""
-    more = "".join(f", {peer}" for peer in arguments.peer_classes)
-    print(f"data, rows, C, gamma / scale, SVC, gap, {gaps}, predict, memory{threads}{more}")
     with threadpool_limits(1):
-        for name in names or ["digits"]:
-            for row in compare(name, arguments):
-                rows.append(row)
-                ratios = ", ".join(f"{row[f'{eps:g}']:.2f}" for eps in arguments.eps)
-                setting = f"{name}, {row['rows']}, {row['C']:g}, {row['gamma']:g}"
-                memory = "-" if row["memory"] is None else f"{row['memory']:.0f}"
-                rest = [f"{row['predict']:.2f}", memory]
-                if "speedup" in row:
-                    rest.append(f"{row['speedup']:.2f}")
-                rest += [f"{row[peer]:.2f}" for peer in arguments.peer_classes]
-                theirs = f"{row['SVC']:.3f}, {row['gap SVC']:.1e}"
-                print(", ".join([setting, theirs, ratios, *rest]), flush=True)
+        rows = reporting.print_rows(
+            row for name in names or ["digits"] for row in compare(name, arguments)
+        )
     for what in [*map("{:g}".format, arguments.eps), "predict", *arguments.peer_classes]:
         ratios = [row[what] for row in rows]
         print(f"{what}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")

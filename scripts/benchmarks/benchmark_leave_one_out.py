@@ -40,25 +40,6 @@ CS = (0.01, 1.0, 100.0)
 LOSSES = ("squared_hinge", "hinge")
 N_FITS = 5
 MAX_ITER = 10**6
-# Columns of the table: title, key of a row, format.
-COLUMNS = (
-    ("", "name", ""),
-    ("samples", "n_samples", ""),
-    ("features", "n_features", ""),
-    ("kernel", "kernel", ""),
-    ("loss", "loss", ""),
-    ("C", "C", "g"),
-    ("seconds", "seconds", ".2f"),
-    ("n fits", "seconds of n fits", ".2f"),
-    ("ratio", "ratio", ".3f"),
-    ("n LinearSVC", "seconds of n LinearSVC", ".2f"),
-    ("ratio", "ratio to LinearSVC", ".3f"),
-    ("no work", "no work", ".1%"),
-    ("one step", "one step", ".1%"),
-    ("paths", "paths", ".1%"),
-    ("refits", "n_refits", ""),
-    ("unproven", "unproven", ""),
-)
 
 
 def data_of(name, n_rows):
@@ -152,14 +133,11 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     reporting.print_environment()
     names, missing = reporting.present(parser, arguments.names, NAMES, {TUMOURS})
-    print(reporting.markdown([title for title, *_ in COLUMNS], []))
-    rows = []
     measure(TUMOURS, *data_of(TUMOURS, 60), "linear", "hinge", 1.0, 1)  # to load what a first call loads
-    for name in names:
-        X, y = data_of(name, arguments.rows)
-        for kernel, loss, C in itertools.product(arguments.kernels, LOSSES, arguments.C):
-            rows.append(measure(name, X, y, kernel, loss, C, arguments.repeats))
-            print("| " + " | ".join(reporting.cells_of(COLUMNS, rows[-1])) + " |", flush=True)
+    rows = reporting.print_rows(
+        measure(name, *data_of(name, arguments.rows), kernel, loss, C, arguments.repeats)
+        for name, kernel, loss, C in itertools.product(names, arguments.kernels, LOSSES, arguments.C)
+    )
     for kernel in arguments.kernels:
         of_kernel = [row for row in rows if row["kernel"] == kernel]
         shares = ", ".join(

@@ -50,21 +50,6 @@ CASES = (
     Case("news20", (-3, 0), 4, 3),
 )
 TWO_CLASSES = ("a9a", "w8a")
-# Columns of the table: title, key of a row, format.
-COLUMNS = (
-    ("", "name", ""),
-    ("samples", "n_samples", ""),
-    ("features", "n_features", ""),
-    ("classes", "n_classes", ""),
-    ("C", "n_cs", ""),
-    ("folds", "n_folds", ""),
-    ("margins", "margins", ".3g"),
-    ("GridSearchCV", "scikit-learn", ".3g"),
-    ("ratio", "ratio", ".1f"),
-    ("score", "score", ".4f"),
-    ("its", "score of scikit-learn", ".4f"),
-    ("gap", "largest gap", ".2g"),
-)
 
 
 def make_windows(n_samples=50_000, correlation=0.98, random_state=0):
@@ -137,14 +122,15 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     reporting.print_environment()
     names, missing = reporting.present(parser, arguments.names, known, {"windows"})
-    rows = []
-    for name in ["windows"] if arguments.quick else names:
-        repeats = arguments.repeats if name in ("windows", *TWO_CLASSES) else 1
-        rows.append(measure(known[name], repeats, arguments.quick))
+    names = ["windows"] if arguments.quick else names
+    rows = reporting.print_rows(
+        measure(
+            known[name], arguments.repeats if name in ("windows", *TWO_CLASSES) else 1, arguments.quick
+        )
+        for name in names
+    )
     for name in missing:
         print(f"{name}: not in the folder that MARGINS_DATA names")
-    lines = [reporting.cells_of(COLUMNS, row) for row in rows]
-    print(reporting.table([title for title, *_ in COLUMNS], lines))
     reporting.write_json(arguments, eps=EPS, rows=rows)
     return {"eps": EPS, "rows": rows}
 

@@ -35,14 +35,6 @@ ALPHAS = (-6, -2)  # powers of ten
 TAU = {"tau": [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0]}
 # Grids of Khardon & Wachman, by the number of settings.
 GRIDS = {7: TAU, 49: TAU | {"alpha_bound": [math.inf, 80, 60, 40, 20, 10, 5]}}
-# Columns of the table: title, key of a row, format.
-COLUMNS = (
-    ("", "name", ""),
-    ("seconds", "seconds", ".3g"),
-    ("fits", "n_fits", ""),
-    ("fits / s", "fits_per_second", ".0f"),
-    ("accuracy", "accuracy", ".3f"),
-)
 
 
 def data():
@@ -111,8 +103,7 @@ def main(argv=None):
         for side, (seconds, accuracy) in sides.items()
     ]
     ratio = rows[1]["seconds"] / rows[0]["seconds"]
-    lines = [reporting.cells_of(COLUMNS, row) for row in rows]
-    print(reporting.table([title for title, *_ in COLUMNS], lines))
+    reporting.print_rows(rows)
     print(f"\nlockstep: {reason or 'yes'}")
     print(f"ratio: {ratio:.1f} (scikit-learn's seconds in units of ours)")
     report = {"data": name, "rows": rows, "ratio": ratio, "lockstep": reason is None}
