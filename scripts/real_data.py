@@ -24,11 +24,10 @@ from __future__ import annotations
 import bz2
 import difflib
 import gzip
-import itertools
 import lzma
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -38,7 +37,6 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 VARIABLE = "MARGINS_DATA"
-BLOCK = 1 << 16  # rows: a large set is never whole in memory as text or as dense numbers
 
 
 class Dataset(NamedTuple):
@@ -147,10 +145,9 @@ def _narrow(X: sparse.csr_matrix) -> sparse.csr_matrix:
     return sparse.csr_matrix((X.data, indices, indptr), shape=X.shape)
 
 
-def _stack(blocks: Iterable[np.ndarray]) -> sparse.csr_matrix:
-    """Compress blocks of small integers while they are narrow, and stack them as float64."""
-    compressed = [sparse.csr_matrix(block).astype(np.float64) for block in blocks]
-    return _narrow(sparse.vstack(compressed, format="csr"))
+def _compressed(rows: np.ndarray) -> sparse.csr_matrix:
+    """Compress small integers while they are narrow, as float64."""
+    return _narrow(sparse.csr_matrix(rows).astype(np.float64))
 
 
 def _read_svmlight(paths, entry):
@@ -159,18 +156,10 @@ def _read_svmlight(paths, entry):
     return _narrow(X), y.astype(np.int64)
 
 
-def _integer_blocks(path: Path, labels: list[np.ndarray]) -> Iterator[np.ndarray]:
-    with _open(path) as stream:
-        while lines := list(itertools.islice(stream, BLOCK)):
-            rows = np.loadtxt(lines, delimiter=",", dtype=np.int16, ndmin=2)
-            labels.append(rows[:, -1].astype(np.int64))
-            yield rows[:, :-1]
-
-
 def _read_integers(paths, entry):
-    labels = []
-    X = _stack(_integer_blocks(paths[0], labels))
-    return X, np.concatenate(labels)
+    with _open(paths[0]) as stream:
+        rows = np.loadtxt(stream, delimiter=",", dtype=np.int16, ndmin=2)
+    return _compressed(rows[:, :-1]), rows[:, -1].astype(np.int64)
 
 
 def _idx(path: Path) -> np.ndarray:
@@ -184,8 +173,7 @@ def _idx(path: Path) -> np.ndarray:
 
 def _read_images(paths, entry):
     images, labels = (_idx(path) for path in paths)
-    pixels = images.reshape(len(images), -1)
-    return _stack(np.array_split(pixels, 8)), labels.astype(np.int64)
+    return _compressed(images.reshape(len(images), -1)), labels.astype(np.int64)
 
 
 def _numeric(column: np.ndarray) -> np.ndarray:

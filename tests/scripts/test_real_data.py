@@ -91,12 +91,11 @@ def test_svmlight_keeps_the_features_that_a_part_does_not_show(folder):
     assert X[0, 0] == 1 and X[0, 2] == 0.5 and X[1, 121] == 2
 
 
-def test_covtype_in_blocks_equals_covtype_whole(folder, monkeypatch):
+def test_integers_become_a_sparse_matrix(folder):
     rows = np.random.default_rng(0).integers(-3, 4, size=(7, 55))
     rows[:, -1] = [1, 2, 3, 4, 5, 6, 7]
     text = "".join(",".join(map(str, row)) + "\n" for row in rows)
     folder("covtype/covtype.data.xz", text.encode())
-    monkeypatch.setattr(real_data, "BLOCK", 3)
     X, y = real_data.load("covtype")[1:3]
     np.testing.assert_array_equal(X.toarray(), rows[:, :-1])
     np.testing.assert_array_equal(y, rows[:, -1])

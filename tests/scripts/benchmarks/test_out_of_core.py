@@ -51,12 +51,6 @@ def test_fits_by_rules_agree_with_newton_steps(tmp_path, children_within):
 
 
 @pytest.mark.slow
-def test_fits_of_a_memory_map_run_in_processes_of_their_own(tmp_path):
-    for row in script.main(["--quick", "--tasks", "map", "--folder", str(tmp_path)])["map"]:
-        assert row["agrees"] and row["converged"] and row["resident megabytes"] > row["before"] > 0
-
-
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_clusters_of_one_and_two_processes_are_compared():
     for row in script.main(["--quick", "--tasks", "workers"])["workers"]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import real_data
 import runs
-from noise_tolerance import OFF, Draws, Reading, artificial, classifier, permuted
+from noise_tolerance import Draws, Reading, artificial, classifier, permuted
 from runs import AVERAGINGS, GRIDS
 from scipy import sparse
 from sklearn.datasets import load_digits
@@ -163,25 +163,6 @@ def test_learning_curves_have_every_size_that_the_folds_allow(figures):
         assert sizes.tolist() == [10, 100]  # of 360 samples in three folds
         assert (low <= accuracies).all() and (accuracies <= high).all()
     assert curves[0, "voted"][1, 1] > 95
-
-
-def test_a_figure_without_data_is_an_error(figures, monkeypatch, capsys):
-    monkeypatch.setattr(runs, "present", lambda name: False)
-    with pytest.raises(SystemExit):
-        figures.main(["--figures", "4"])
-    assert "--figures 4 needs the files of a9a" in capsys.readouterr().err
-
-
-def test_features_may_be_multiplied_by_a_constant():
-    generator = np.random.default_rng(0)
-    X = generator.integers(-3, 4, size=(64, 5)).astype(float)
-    y = np.where(X[:, 0] + generator.normal(size=64) > 0, 1, -1)
-    for averaging, setting in itertools.product(
-        AVERAGINGS, [OFF, {"tau": 0.5, "lam": 0.25, "alpha_bound": 5}]
-    ):
-        model = classifier({"eta": 0.1, "max_iter": 5}, averaging=averaging, **setting)
-        first, second = (model.fit(c * X[:50], y[:50]).predict(c * X[50:]) for c in (1, 4))
-        assert np.array_equal(first, second)
 
 
 def test_published_tables_are_complete():
