@@ -1,4 +1,4 @@
-"""The benchmark of fits out of core, and the simulation of a cluster, on small data."""
+"""The benchmark of fits out of core, on small data."""
 
 import contextlib
 import io
@@ -6,8 +6,6 @@ import json
 
 import benchmark_out_of_core as script
 import pytest
-import simulate_cluster
-from simulate_cluster import Costs, simulate, workers_at_balance
 
 
 @pytest.fixture
@@ -55,25 +53,3 @@ def test_fits_by_rules_agree_with_newton_steps(tmp_path, children_within):
 def test_clusters_of_one_and_two_processes_are_compared():
     for row in script.main(["--quick", "--tasks", "workers"])["workers"]:
         assert row["converged"] and row["speed-up in seconds"] > 0 and set(row["seconds"]) == {1, 2}
-
-
-def test_a_pass_takes_as_long_as_its_parts():
-    costs = Costs(partition=1.0, addition=0.0, task=0.0, solution=0.5, nbytes=0, bandwidth=1.0)
-    assert simulate(costs, 1, 1).seconds == 1.5
-    assert simulate(costs, 10, 2).seconds == 5.5
-    assert simulate(costs, 10, 100) == (1.5, pytest.approx(10 / 150), "workers")
-    slow = costs._replace(task=0.1)
-    assert simulate(slow, 100, 1000).seconds == pytest.approx(100 * 0.1 + 1 + 0.5, abs=1.0)
-    assert simulate(slow, 100, 1000).bound == "client" and simulate(slow, 100, 2).bound == "workers"
-    assert workers_at_balance(slow) == pytest.approx(10 * 7 / 8)
-    by_network = costs._replace(nbytes=10, bandwidth=10.0)
-    assert simulate(by_network, 8, 8).seconds == pytest.approx(1 + 8 + 1 + 0.5)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_simulation_states_when_the_client_bounds_a_pass(capsys):
-    rows = simulate_cluster.main(["--quick", "--workers", "2", "10"])
-    assert len(rows) == 10 and {row["workers"] for row in rows} == {2, 10}
-    assert all(row["seconds"] > 0 and 0 < row["busy"] <= 1 for row in rows)
-    assert rows[0]["seconds"] < rows[4]["seconds"]
-    assert "The client bounds a pass from" in capsys.readouterr().out
