@@ -116,6 +116,10 @@ class LinesOfSvmlight(NamedTuple):
     option: str
 
     def __call__(self):
+        return matrix_of(self.arrays(), self.n_features)
+
+    def arrays(self):
+        """Return the CsrArrays of the lines."""
         d = self.n_features
         largest = LARGEST_INDEX if d is None else d - self.zero_based
         text = bytes_of(self.path, self.begin, self.end)
@@ -126,7 +130,7 @@ class LinesOfSvmlight(NamedTuple):
         if arrays.skipped and self.path not in self.warned_paths:
             self.warned_paths.add(self.path)
             warnings.warn(note_of_skipped(self.path, arrays.skipped), stacklevel=2)
-        return matrix_of(arrays, d)
+        return arrays
 
 
 def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="zero_based=True"):
@@ -148,7 +152,7 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="ze
     parts = [LinesOfSvmlight(*byte_range, *options) for byte_range in ranges]
     if n_features is not None:
         return parts
-    d = max(part()[0].shape[1] for part in parts)
+    d = max(part.arrays().shape[1] for part in parts)
     return [part._replace(n_features=d) for part in parts]
 
 

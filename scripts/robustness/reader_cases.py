@@ -254,7 +254,9 @@ def _theirs(kind, path):
             contents = io.BytesIO(file.read().removeprefix(BYTE_ORDER_MARK))
         return Read(*load_svmlight_file(contents, zero_based=False))
     if kind == "csv":
-        frame = pandas.read_csv(path)
+        # After a carriage return, pandas takes a column without a name for the names of rows.
+        with open(path, "rb") as file:
+            frame = pandas.read_csv(io.BytesIO(file.read().lstrip(b"\r\n")))
     else:  # the metadata of pandas, which may be damaged, repeat the names and types of the file
         schema = parquet.read_schema(path)
         index = (schema.pandas_metadata or {}).get("index_columns", [])
