@@ -232,16 +232,18 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         samples = read_samples(self, X, y, sample_weight)
         self._check_size(samples)
         training_set = TrainingSet(samples, LINEAR, StreamedMatrix.rows, is_in_parts=True)
-        return self._trained(training_set, X, y, sample_weight, run_type=StreamedRun)
+        n_threads = n_threads_of(self.n_jobs)
+        return self._trained(training_set, n_threads, X, y, sample_weight, run_type=StreamedRun)
 
     def _fit_in_memory(self, X, y, sample_weight):
         """Return the finished fit of samples in memory (Fit)."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
-        with team_of(n_threads_of(self.n_jobs)):
+        n_threads = n_threads_of(self.n_jobs)
+        with team_of(n_threads):
             training_set = self.training_set(X, y, sample_weight)
-        return self._trained(training_set, X, y, sample_weight, continuation)
+        return self._trained(training_set, n_threads, X, y, sample_weight, continuation)
 
-    def _trained(self, training_set, X, y, sample_weight, continuation=None, run_type=Run):
+    def _trained(self, training_set, n_threads, X, y, sample_weight, continuation=None, run_type=Run):
         """Return the finished fit of a training set, made of these samples (Fit)."""
         specification = self.specification(training_set.sqnorms, continuation is not None)
         if continuation is not None:
@@ -252,7 +254,7 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         training = Training(
             training_set,
             specification,
-            n_threads_of(self.n_jobs),
+            n_threads,
             run_type=run_type,
             watch=None if task is None else task.watch,
             continuation=continuation,

@@ -211,8 +211,10 @@ class Run:
     @property
     def is_proven(self):
         """True if there is an accuracy to prove and the certificate proves it."""
-        is_known = self.certificate is not None and self.eps is not None
-        return is_known and self.specification.is_proven(self.loss, self.certificate)
+        certificate, specification = self.proof.certificate, self.specification
+        if certificate is None or specification.eps is None:
+            return False
+        return specification.is_proven(self.problem.loss, certificate)
 
     # ------------------------------------------------------------------------- what algorithms change
 
@@ -257,12 +259,12 @@ class Run:
     def set_threshold(self, theta):
         """Set the threshold theta of the score, which is then ``a.x - theta``."""
         self.theta = theta
-        self.proof = self.proof._replace(is_current=False)
+        self._outdate_proof()
 
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
         self.weights.rescale(factor)
-        self.proof = self.proof._replace(is_current=False)
+        self._outdate_proof()
 
     def rescale_to_feasible(self):
         """Rescale the dual variables to the best scale that the certificate has found."""
@@ -351,7 +353,8 @@ class Run:
         self._phase, self.solver = phase, solver
         averaging = self._averaging if phase.averaging is None else phase.averaging(self.weights)
         if averaging is not self.averaging:
-            self.averaging, self.proof = averaging, self.proof._replace(is_current=False)
+            self.averaging = averaging
+            self._outdate_proof()
         if solver.corrects_rounding and self._rounding is None:
             self._rounding = Rounding()
         self._begin = self.n_epochs, self.weights.n_updates, self.n_accesses, time.perf_counter()
@@ -408,7 +411,7 @@ class Run:
     def begin_epoch(self):
         """Start a full epoch, and notify observers."""
         self._report, self._checks_gap = None, True
-        self.proof = self.proof._replace(is_current=False)
+        self._outdate_proof()
         if self.averaging is not None:
             self._counts_before = self.averaging.n_accesses, self.averaging.n_right
         if self._watch is not None:
@@ -419,7 +422,7 @@ class Run:
         self._report = report if self._report is None else self._report.followed_by(report)
         self.n_accesses += report.n_accesses
         self._primal = report.primal
-        if report.dual_is_feasible:
+        if report.dual_is_feasible and self.proof.dual_scale != 1:
             self.proof = self.proof._replace(dual_scale=1.0)
 
     def end_epoch(self):
@@ -449,7 +452,7 @@ class Run:
             self._count_remaining_epochs()
         is_stopped = self._watch is not None and self._watch.end_epoch(self)
         self._stop = self._stop_after(report, is_stopped)
-        return not self._is_going_on or self._ends_phase(report)
+        return self._stop[0] is not None or self._ends_phase(report)
 
     def _certify_epoch(self):
         """Compute the certificate of a full epoch, and return True, if it could end the run."""
@@ -564,9 +567,10 @@ class Run:
     @property
     def _is_worse_than_constant(self):
         """True if a run that should improve on the best constant classifier has not, but could."""
-        has_intercept = self.data.has_free_intercept or self.data.sq_intercept_scaling > 0
-        could = has_intercept and not self.indefinite
-        is_worse = (1 + ACCURACY) * self.proof.constant < self.certificate.primal < math.inf
+        data, proof = self.problem.data, self.proof
+        has_intercept = data.has_free_intercept or data.sq_intercept_scaling > 0
+        could = has_intercept and not proof.indefinite
+        is_worse = (1 + ACCURACY) * proof.constant < proof.certificate.primal < math.inf
         return self.specification.required_improvement > 0 and could and is_worse
 
     def _refit_intercept(self):
@@ -589,25 +593,26 @@ class Run:
 
     def outcome(self, ending=None, detail=None):
         """Return the outcome of the run, as if it ended now (Outcome)."""
-        data, scale = self.data, self.specification.model_scale
+        data, proof, scale = self.problem.data, self.proof, self.specification.model_scale
+        is_unproven = ending is not None and not ending.has_converged and self.eps is not None
         return Outcome(
             specification=self.specification,
             data=data.over(Rows(None, 0, 0)) if data.rows.is_kernel else data,  # no cache of rows
             hypothesis=self.hypothesis,
             weights=self.weights,
-            certificate=self.certificate,
+            certificate=proof.certificate,
             ending=ending,
             detail=detail,
             history=self.history,
             phases=self.phases,
-            loss=self.loss,
-            scale=self.primal_scale if scale is None else scale,
+            loss=self.problem.loss,
+            scale=proof.primal_scale if scale is None else scale,
             theta=self.theta,
-            dual_scale=self.dual_scale,
+            dual_scale=proof.dual_scale,
             n_epochs=self.n_epochs,
             n_accesses=self.n_accesses,
-            indefinite=self.indefinite,
-            required_gap=None if self.eps is None else self.required_gap,
+            indefinite=proof.indefinite,
+            required_gap=self.required_gap if is_unproven else None,
             averaging=self.averaging,
             orders=self.orders,
             loop=getattr(self.solver, "loop", None),
@@ -621,28 +626,36 @@ class Run:
         if products is None and is_model and not is_balanced(self.weights, self.data):
             self.recentre()
         # Without the products, so that memory holds only one such array at a time.
-        proof, self.proof = self.proof._replace(products=None), None
-        self.proof = proof.certified(self._claim(), products)
+        before, self.proof = self.proof, None
+        before = Proof(before.constant, before.indefinite, best_dual=before.best_dual)
+        self.proof = before.certified(self._claim(), products)
 
     def certify_as_returned(self):
         """Certify the primal value of the rounded coefficients, if rounding makes a difference."""
-        self.proof = self.proof.as_returned(self._claim())
+        if not self.proof.is_as_returned:
+            self.proof = self.proof.as_returned(self._claim())
 
     def _claim(self):
         """Return what a certificate is about: the model and its dual variables (Claim)."""
         is_fresh = self.solver is not None and self.solver.sums_are_fresh
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
+        problem = self.problem
         return Claim(
-            self.data,
-            self.loss,
+            problem.data,
+            problem.loss,
             self.hypothesis,
             self.weights,
             self.theta,
             self.specification.model_scale,
             n_accesses=0 if is_fresh else self.n_accesses - n_summed,
             sums_are_fresh=is_fresh,
-            original=self.problem.original,
+            original=problem.original,
         )
+
+    def _outdate_proof(self):
+        """Note that the model has changed since it was certified."""
+        if self.proof.is_current:  # few epochs of many begin with a proof
+            self.proof = self.proof._replace(is_current=False)
 
     def _forget_dual(self):
         """Forget the best dual value, which belongs to other dual variables."""

@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     n_accesses: int = 0
     # Evidence that the kernel is not positive semidefinite, so that no dual value is a bound.
     indefinite: str | None = None
-    # The relative duality gap that would have proven the accuracy; None: there is none to prove.
+    # The relative duality gap that would have proven the accuracy; None: it is proven, or there is none.
     required_gap: float | None = None
     averaging: Any = None  # the averaging or selection of iterates, with its votes
     orders: Any = None  # the orders in which the samples were accessed

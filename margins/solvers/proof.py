@@ -369,19 +369,24 @@ class Proof(NamedTuple):
             indefinite = why_indefinite(data, weights)
         if indefinite:
             best_dual, bounds = 0.0, with_model(bounds, loss, products)
-        proof = self._replace(
-            indefinite=indefinite,
-            products=products,
-            primal_scale=bounds.primal_scale,
-            dual_scale=bounds.dual_scale,
-            best_dual=max(best_dual, bounds.dual),
+        best_dual = max(best_dual, bounds.dual)
+        standing = self._standing_of(claim, bounds, products)
+        improvement = 0.0 if indefinite else standing.improvement(bounds.primal, best_dual)
+        return Proof(  # at once, because a small run certifies hundreds of epochs
+            self.constant,
+            indefinite,
+            Certificate.from_bounds(
+                bounds.primal, best_dual, weights.n_updates, bounds.margin, improvement
+            ),
+            products,
+            bounds.primal_scale,
+            bounds.dual_scale,
+            best_dual,
+            standing,
             is_current=True,
-            is_as_returned=False,
         )
-        proof = proof._replace(standing=proof._standing_of(claim, bounds))
-        return proof.with_point(bounds, weights.n_updates)
 
-    def _standing_of(self, claim: Claim, bounds: Bounds) -> Standing:
+    def _standing_of(self, claim: Claim, bounds: Bounds, products: Any) -> Standing:
         """Return the standing of a claim whose products are known."""
         constant, scale = self.constant, claim.fixed_scale
         scale = bounds.primal_scale if scale is None else scale
@@ -389,7 +394,7 @@ class Proof(NamedTuple):
         is_small = constant - bounds.dual < SMALL * constant < math.inf
         if claim.weights.dual is None or not is_small:
             return standing
-        gap = accurate_gap(claim, self.products, bounds, constant, scale)
+        gap = accurate_gap(claim, products, bounds, constant, scale)
         return standing._replace(accurate_gap=gap)
 
     def with_point(self, point: Bounds | ReturnedPoint | Certificate, n_updates: int) -> Proof:
@@ -404,8 +409,6 @@ class Proof(NamedTuple):
 
     def as_returned(self, claim: Claim) -> Proof:
         """Return the proof with the primal value of the rounded coefficients, if it is another."""
-        if self.is_as_returned:
-            return self
         proof, data, theta = self._replace(is_as_returned=True), claim.data, claim.theta
         if data.rows.is_kernel and not self.indefinite:
             proof = proof._replace(indefinite=why_indefinite(data, claim.weights, closely=True))
