@@ -8,6 +8,7 @@ import functools
 import io
 import re
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,13 +251,11 @@ def _joined(parts):
 
 def _theirs(kind, path):
     if kind == "svmlight":
-        with open(path, "rb") as file:
-            contents = io.BytesIO(file.read().removeprefix(BYTE_ORDER_MARK))
-        return Read(*load_svmlight_file(contents, zero_based=False))
+        contents = Path(path).read_bytes().removeprefix(BYTE_ORDER_MARK)
+        return Read(*load_svmlight_file(io.BytesIO(contents), zero_based=False))
     if kind == "csv":
         # After a carriage return, pandas takes a column without a name for the names of rows.
-        with open(path, "rb") as file:
-            frame = pandas.read_csv(io.BytesIO(file.read().lstrip(b"\r\n")))
+        frame = pandas.read_csv(io.BytesIO(Path(path).read_bytes().lstrip(b"\r\n")))
     else:  # the metadata of pandas, which may be damaged, repeat the names and types of the file
         schema = parquet.read_schema(path)
         index = (schema.pandas_metadata or {}).get("index_columns", [])
