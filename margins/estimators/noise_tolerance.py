@@ -192,6 +192,12 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             needs_same_samples=self.averaging == "pocket",  # the ratchet counts over these samples
         )
 
+    def __setstate__(self, state):
+        state = dict(state)
+        if "sqrho_" in state:  # its name until 0.3
+            state["sq_intercept_scaling_"] = state.pop("sqrho_")
+        super().__setstate__(state)
+
     def _held_out(self, n_samples):
         """Return the share of the samples to hold out (float)."""
         n_held_out = math.ceil(self.validation_fraction * n_samples)
