@@ -400,7 +400,10 @@ class Run:
         n_updates, best_dual = self.weights.n_updates, self.proof.best_dual
         self.problem, self.features, self.weights, self.theta = kept[:4]
         self._primal, self.solver = kept.primal, kept.solver
-        self.proof = kept.proof._replace(best_dual=best_dual, is_as_returned=False)
+        indefinite = self.proof.indefinite
+        self.proof = kept.proof._replace(
+            best_dual=best_dual, indefinite=indefinite, is_as_returned=False
+        )
         if self._leave_rounding():
             self.certify()
         self.certify_as_returned()
@@ -625,10 +628,9 @@ class Run:
         is_model = self._primal is None and self.averaging is None
         if products is None and is_model and not is_balanced(self.weights, self.data):
             self.recentre()
-        # Without the products, so that memory holds only one such array at a time.
-        before, self.proof = self.proof, None
-        before = Proof(before.constant, before.indefinite, best_dual=before.best_dual)
-        self.proof = before.certified(self._claim(), products)
+        # First without the products, so that memory holds only one such array at a time.
+        self.proof = self.proof.begun_again()
+        self.proof = self.proof.certified(self._claim(), products)
 
     def certify_as_returned(self):
         """Certify the primal value of the rounded coefficients, if rounding makes a difference."""

@@ -357,6 +357,10 @@ class Proof(NamedTuple):
     is_current: bool = False  # False: the weight vector has changed since
     is_as_returned: bool = False  # True: the certificate holds for the rounded coefficients
 
+    def begun_again(self) -> Proof:
+        """Return what stays proven whatever the model: the best dual value, or why there is none."""
+        return Proof(self.constant, self.indefinite, best_dual=self.best_dual)
+
     def certified(self, claim: Claim, products: Any = None) -> Proof:
         """Return the proof of a claim, by a pass over all samples or its products."""
         data, loss, weights = claim.data, claim.loss, claim.weights
