@@ -10,7 +10,7 @@ from margins._version import __version__
 from margins.text import aligned
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "click")
-OPTIONAL = ("pandas", "pyarrow", "matplotlib", "skops", "rich", "tqdm", "numba", "distributed")
+OPTIONAL = ("pandas", "pyarrow", "matplotlib", "skops", "rich", "tqdm", "distributed")
 NOT_INSTALLED = "not installed"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import margins
-from margins import callbacks, interchange, model_selection, persistence, plotting, rules
+from margins import callbacks, interchange, model_selection, persistence, plotting
 from margins.cli.app import main
 from margins.data.chunks import Chunks
 from margins.optional import MissingPackage, require
@@ -58,10 +58,6 @@ CALLS = {
         lambda: model_selection.parameter_search(
             margins.MarginClassifier(), {}, X, y, cv=2, progress=True
         ),
-    ),
-    "compile='numba' of rules.Python": (
-        ["numba"],
-        lambda: rules.Python(lambda sqnorm: 0.0, "condition", compile="numba"),
     ),
 }
 COMMANDS = {

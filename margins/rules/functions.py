@@ -3,11 +3,7 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
-
-from margins.optional import require
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
 
@@ -28,9 +24,6 @@ NAMES = {
         "weight",
     ),
 }
-
-# {function: {kind: numba's cfunc}}. A cache, because compiling takes longer than many fits.
-_compiled: WeakKeyDictionary[Callable[..., float], dict[str, Any]] = WeakKeyDictionary()
 
 
 class Needs(NamedTuple):
@@ -89,46 +82,6 @@ def name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
-
-
-def compiled(function: Any, kind: str, needs: Needs) -> Any:
-    """Compile a function with numba, to a C function of an array of doubles in the order of `NAMES`."""
-    numba = require("compile='numba' of rules.Python", "numba")
-    by_kind = _compiled.setdefault(function, {})
-    if kind not in by_kind:
-        by_kind[kind] = _compile(numba, function, kind, needs)
-    return by_kind[kind]
-
-
-def _compile(numba: Any, function: Any, kind: str, needs: Needs) -> Any:
-    target: Any = function
-    constants: dict[str, Any] = {}
-    if isinstance(function, functools.partial):
-        target, constants = function.func, function.keywords
-        if function.args:
-            raise ValueError(
-                f"A partial of {name_of(function)} must bind its constants by keyword to be compiled. "
-                f"Got {function.args!r} by position."
-            )
-    if not inspect.isfunction(getattr(target, "py_func", target)):
-        raise ValueError(
-            f"compile='numba' must be given a Python function. Got {name_of(function)!r}, "
-            f"a {type(target).__name__}."
-        )
-    # As in C, a division by 0 gives inf or NaN, which ends the run; an exception would be lost.
-    jitted = target if hasattr(target, "py_func") else numba.njit(error_model="numpy")(target)
-    position = NAMES[kind].index
-    arguments = [f"values[{position(name)}]" for name in needs.positional]
-    arguments += [f"{name}=values[{position(name)}]" for name in needs.keyword]
-    arguments += [f"{name}={name}_" for name in constants if name not in needs.names]
-    scope = {"function": jitted, **{f"{name}_": value for name, value in constants.items()}}
-    # This is safe: the arguments are names that Python has parsed.
-    call = eval(f"lambda values: function({', '.join(arguments)})", scope)
-    signature = numba.types.double(numba.types.CPointer(numba.types.double))
-    try:
-        return numba.cfunc(signature)(call)
-    except numba.core.errors.NumbaError as error:
-        raise ValueError(f"numba cannot compile {name_of(function)}: {error}") from error
 
 
 def path_of(rule: object, function: Any) -> tuple[str, str] | None:

@@ -3,8 +3,6 @@
 
 from margins.rules._base cimport Condition, Shrink, Update
 
-ctypedef double (*values_t)(const double*) noexcept nogil
-
 
 cdef enum:
     MOST_NAMES = 13     # number of names in margins.rules.functions.NAMES that a function may have as parameters
@@ -13,16 +11,12 @@ cdef enum:
 cdef class Function:
     cdef readonly object function
     cdef readonly str kind
-    cdef readonly object compile        # "numba" or None
     cdef readonly tuple names           # of the parameters, in the order of the call
     cdef object error                   # the exception that it raised
-    cdef object c_function              # keeps `call` alive
     cdef object keywords                # tuple of the `names` passed by keyword, or None
-    cdef values_t call
     cdef Py_ssize_t places[MOST_NAMES]  # positions of the numbers of `names` in the values
     cdef size_t n_positional
-    cdef double evaluate(self, const double* values) noexcept nogil
-    cdef double _evaluate(self, const double* values) noexcept with gil
+    cdef double evaluate(self, const double* values) noexcept with gil
     cdef int check(self) except -1
 
 

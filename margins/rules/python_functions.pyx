@@ -1,8 +1,8 @@
 """Rules made from Python functions, called with the numbers that their parameters name.
 
-A function is called after every update, or runs without the interpreter if numba has compiled it. The names of
-its parameters (see `margins.rules.Python`) are resolved once, by `margins.rules.functions`. A call copies the
-numbers from an array that each kind of rule fills in the order of `NAMES`.
+A function is called after every update. The names of its parameters (see `margins.rules.Python`) are resolved
+once, by `margins.rules.functions`. A call copies the numbers from an array that each kind of rule fills in the
+order of `NAMES`.
 """
 
 from cpython.object cimport PyObject
@@ -12,7 +12,7 @@ from margins.rules._coefficients cimport add_within_bounds
 
 import sys
 
-from margins.rules.functions import NAMES, compiled, name_of, needs_of, path_of
+from margins.rules.functions import NAMES, name_of, needs_of, path_of
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(object function, PyObject* const* arguments, size_t n, PyObject* names)
@@ -28,36 +28,20 @@ def _named(module, name):
 
 
 cdef class Function:
-    """A Python function, or its compiled form, called with numbers from an array.
+    """A Python function, called with numbers from an array."""
 
-    Parameters
-    ----------
-    function : callable
-    kind : str
-    compile : "numba" or None
-    """
-
-    def __init__(self, function, str kind, compile):
+    def __init__(self, function, str kind):
         needs = needs_of(function, kind)
-        self.function, self.kind, self.compile, self.names = function, kind, compile, needs.names
+        self.function, self.kind, self.names = function, kind, needs.names
         self.n_positional = len(needs.positional)
         self.keywords = needs.keyword or None
         for i, name in enumerate(needs.names):
             self.places[i] = NAMES[kind].index(name)
-        if compile is not None:
-            self.c_function = compiled(function, kind, needs)
-            self.call = <values_t> <size_t> self.c_function.address
 
     def __repr__(self):
-        compile = "" if self.compile is None else f", compile={self.compile!r}"
-        return f"Python({name_of(self.function)}, {self.kind!r}{compile})"
+        return f"Python({name_of(self.function)}, {self.kind!r})"
 
-    cdef double evaluate(self, const double* values) noexcept nogil:
-        if self.call != NULL:
-            return self.call(values)
-        return self._evaluate(values)
-
-    cdef double _evaluate(self, const double* values) noexcept with gil:
+    cdef double evaluate(self, const double* values) noexcept with gil:
         """Call the function. If it raises, return NaN, which ends the pass; `check` then raises the error."""
         cdef list arguments = []    # keeps the arguments alive
         cdef PyObject* pointers[MOST_NAMES]
@@ -94,7 +78,7 @@ def _reduced(rule, Function call):
     path = path_of(rule, call.function)
     if path is not None:
         return _named, path
-    return type(rule), (call.function, call.compile)
+    return type(rule), (call.function,)
 
 
 cdef inline void _fill(const State* state, double* values) noexcept nogil:
@@ -106,8 +90,8 @@ cdef inline void _fill(const State* state, double* values) noexcept nogil:
 cdef class PythonCondition(Condition):
     """A condition made from a Python function; see `Python`."""
 
-    def __init__(self, function, compile=None):
-        self.call = Function(function, "condition", compile)
+    def __init__(self, function):
+        self.call = Function(function, "condition")
         self.names_label = "label" in self.call.names
 
     def __repr__(self):
@@ -141,8 +125,8 @@ cdef class PythonCondition(Condition):
 cdef class PythonShrink(Shrink):
     """A shrink made from a Python function; see `Python`."""
 
-    def __init__(self, function, compile=None):
-        self.call = Function(function, "shrink", compile)
+    def __init__(self, function):
+        self.call = Function(function, "shrink")
 
     def __repr__(self):
         return repr(self.call)
@@ -170,8 +154,8 @@ cdef class PythonShrink(Shrink):
 cdef class PythonUpdate(Update):
     """An update made from a Python function; see `Python`."""
 
-    def __init__(self, function, compile=None):
-        self.call = Function(function, "update", compile)
+    def __init__(self, function):
+        self.call = Function(function, "update")
 
     def __repr__(self):
         return repr(self.call)

@@ -4,7 +4,6 @@ import copy
 import ctypes
 import functools
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -320,49 +319,14 @@ def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():
     assert all(t == dual_sum and off == 0 and wrong for t, dual_sum, off, wrong in seen)
 
 
-# ---------------------------------------------------------------------------------------------- numba
-
-
-def test_numba_is_an_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ImportError, match="needs numba, which is not installed: pip install numba"):
-        Python(dynamic, compile="numba")
-    with pytest.raises(ValueError, match="compile of Python must be 'numba' or None. Got 'cython'"):
-        Python(dynamic, compile="cython")
+@pytest.mark.parametrize("make", [Python, condition, update, shrink])
+def test_functions_are_not_compiled(make):
+    with pytest.raises(TypeError, match="compile must be None. Got 'numba'. .*rules.Native"):
+        make(dynamic, compile="numba")
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
-def test_a_compiled_function_runs_as_the_built_in(kind):
-    pytest.importorskip("numba", reason="numba is an extra")
-    rule = Python(FUNCTIONS[kind], kind, compile="numba")
-    assert run(with_rule(kind, rule)) == run(BUILT_IN[kind])
-    again = pickle.loads(pickle.dumps(rule))
-    assert repr(again) == repr(rule) and "compile='numba'" in repr(rule)
-    assert run(with_rule(kind, again)) == run(BUILT_IN[kind])
-
-
-def test_a_compiled_function_may_bind_constants():
-    numba = pytest.importorskip("numba", reason="numba is an extra")
-
-    def shared(sqnorm, t, share, offset=0.0):
-        return share * sqnorm / t + offset if t else 0.0
-
-    function = functools.partial(shared, share=0.75)
-    assert run(with_rule("condition", Python(function, compile="numba"))) == run(BUILT_IN["condition"])
-    jitted = numba.njit(dynamic)
-    assert run(with_rule("condition", Python(jitted, compile="numba"))) == run(BUILT_IN["condition"])
-    with pytest.raises(ValueError, match="must bind its constants by keyword to be compiled"):
-        Python(functools.partial(lambda share, sqnorm: share, 0.75), compile="numba")
-
-
-def test_functions_that_numba_cannot_compile_are_rejected():
-    pytest.importorskip("numba", reason="numba is an extra")
-    with pytest.raises(ValueError, match="numba cannot compile .*<lambda>"):
-        Python(lambda sqnorm: {}[object()], compile="numba")
-    with pytest.raises(ValueError, match="compile='numba' must be given a Python function"):
-        Python(Callable(), compile="numba")
-
-
-class Callable:
-    def __call__(self, sqnorm):
-        return 1.0
+def test_a_function_compiled_by_numba_runs_as_the_built_in(kind):
+    numba = pytest.importorskip("numba", reason="numba is not a dependency")
+    function = numba.cfunc(numba.float64(*[numba.float64] * N_DOUBLES[kind]))(FUNCTIONS[kind])
+    assert run(with_rule(kind, Native(LowLevelCallable(function.ctypes)))) == run(BUILT_IN[kind])
