@@ -33,7 +33,7 @@ from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
 from margins.model_selection.tasks import Shared, Task, shares
 
-FORMAT = 4  # version of the cached content and of the keys; part of every key
+FORMAT = 5  # version of the cached content and of the keys; part of every key
 
 
 class Engine:
@@ -58,6 +58,7 @@ class Engine:
         sample_weight,
         n_jobs,
         cache,
+        cache_key,
         random_state,
         progress,
     ):
@@ -70,7 +71,10 @@ class Engine:
         check_settings(estimator, self.stages, caller)
         if not hasattr(estimator, "predict_proba"):
             self.scoring.check(estimator, data.y, caller)
+        if not (cache_key is None or (isinstance(cache_key, str) and cache_key)):
+            raise TypeError(f"cache_key of {caller} must be None or a str. Got {cache_key!r}.")
         self.cache = None if cache is None else Cache(cache, caller)
+        self._cache_key = cache_key
         self.seed = self._seed(random_state, estimator, cvs)
         self.original_estimator = estimator
         self.estimator = seeded_estimator(estimator, self.seed)
@@ -85,27 +89,17 @@ class Engine:
         )
         if self.cache:
             metrics = self.scoring.metrics
-            settings = clone(self.stages, safe=False)
-            study = self._key(
-                FORMAT,
-                data.digest,
-                self.estimator,
-                metrics,
-                self.versions(),
-                self._named(code_of, self.estimator, metrics, settings),
-            )
+            code = code_of(cache_key)
+            study = self._key(FORMAT, data.digest, self.estimator, metrics, self.versions(), code)
+            self._key(clone(self.stages, safe=False))  # raises an error before any work
             self._keys = [digest(study, train, test) for train, test in self.splits]
 
     def _key(self, *values):
         """Return the hash of values that decide a result."""
-        return self._named(digest, *values)
-
-    def _named(self, function, *values):
-        """Call a function of `keys`, and name the parameter `cache` in its errors."""
         try:
-            return function(*values)
-        except (TypeError, RuntimeError) as error:
-            raise type(error)(f"cache of {self.caller} must be None: {error}.") from error
+            return digest(*values, without_files=self._cache_key is not None)
+        except TypeError as error:
+            raise TypeError(f"cache of {self.caller} must be None: {error}.") from error
 
     def _seed(self, random_state, estimator, cvs):
         """Return the seed of all random numbers of the study."""

@@ -45,13 +45,15 @@ cache : path-like, optional
     finished task and has the same result (including the seconds of finished tasks). Several processes
     may share the folder. A stored task is used if everything that decides its result is the same:
     data, rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of
-    Python and of all installed packages; the files of this library and of all local modules that are
-    loaded. For your functions and classes, even in `__main__` or a notebook, the code and all variables
-    that it reads must be the same. If in doubt, a task is computed again. A value that pickle cannot
-    identify, such as a lock, raises a TypeError. The cache does not notice changes to installed
-    packages, to files that code reads, to environment variables, or to local modules while worker
-    processes run a study. If results cannot be written (say, to a full disk), they are not kept, and a
-    RuntimeWarning states why.
+    Python and of all installed packages; the files of this library, of the program, and of all local
+    modules that are loaded or imported by one of these files. So any edit of a local file has all tasks
+    computed again. A value that pickle cannot identify, such as a lock, raises a TypeError. The cache
+    does not notice changes to installed packages, to files that code reads, to environment variables,
+    to arguments of the program and to variables that are set from outside. If results cannot be written
+    (say, to a full disk), they are not kept, and a RuntimeWarning states why.
+cache_key : str, optional
+    Name of the version of your code, which replaces the contents of local files. It is required if no
+    file contains the code of your functions and classes, as in a notebook. Change it with the code.
 random_state : int, RandomState or None, default=None
     Seed of folds given as a number, and of splitters and estimators whose `random_state` is None.
     None: a new seed; with a cache, the seed that the same study drew first.
@@ -64,8 +66,6 @@ Raises
 ------
 TypeError, ValueError
     If an argument is not allowed; before any work.
-RuntimeError
-    With a cache, if a file of this library was changed after this process started; before any work.
 FitFailed
     If a fit or a score raises an exception, which the message names; a cache keeps all finished tasks.
     Tasks of killed workers are run again; FitFailed is raised if workers are lost three times in a row
@@ -97,6 +97,7 @@ def parameter_search(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
     random_state: RandomState = None,
     progress: bool | None = None,
 ) -> Study:
@@ -148,6 +149,7 @@ def parameter_search(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         cache=cache,
+        cache_key=cache_key,
         random_state=random_state,
         progress=progress,
     ).study()
@@ -168,6 +170,7 @@ def double_cross_validation(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
     random_state: RandomState = None,
     progress: bool | None = None,
 ) -> Study:
@@ -227,6 +230,7 @@ def double_cross_validation(
         sample_weight=sample_weight,
         n_jobs=n_jobs,
         cache=cache,
+        cache_key=cache_key,
         random_state=random_state,
         progress=progress,
     ).study()
