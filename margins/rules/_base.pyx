@@ -96,13 +96,13 @@ cdef class Condition:
         return shrink.is_identity
 
     # These wrap the C methods for checks and tests.
-    def _py_threshold(self, dict state=None, positive: bool = True) -> float:
+    def py_threshold(self, dict state=None, positive: bool = True) -> float:
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
         return out.learn[bool(positive)]
 
-    def _py_ceiling(self, dict state=None, positive: bool = True) -> float:
+    def py_ceiling(self, dict state=None, positive: bool = True) -> float:
         cdef State s = _state_of(state)
         cdef Thresholds out
         self.thresholds(&s, &out)
@@ -169,11 +169,11 @@ cdef class Shrink:
         return NAN
 
     # These wrap the C methods for checks and tests.
-    def _py_factor(self, dict state=None) -> float:
+    def py_factor(self, dict state=None) -> float:
         cdef State s = _state_of(state)
         return self.factor(&s)
 
-    def _py_repeat(self, double repetitions, dict state=None) -> tuple[float, float]:
+    def py_repeat(self, double repetitions, dict state=None) -> tuple[float, float]:
         cdef State s = _state_of(state)
         cdef Step out
         self.repeat(&s, repetitions, &out)
@@ -361,7 +361,7 @@ cdef class Rules:
         return high
 
     # This wraps the C method for checks and tests.
-    def _py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1.0,
+    def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1.0,
                         double most=INFINITY, bint positive=True) -> float:
         cdef State s = _state_of(state)
         cdef Sample sample

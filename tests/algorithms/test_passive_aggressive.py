@@ -109,7 +109,7 @@ def test_run_by_hand():
 
 def test_tie_at_one_changes_nothing_and_the_double_below_does():
     condition = MarginError()
-    assert 1.0 > condition._py_threshold() == np.nextafter(1.0, 0.0)
+    assert 1.0 > condition.py_threshold() == np.nextafter(1.0, 0.0)
     X, y = np.array([[1.0]]), np.array([1])
     for product, n_updates in ((1.0, 1), (np.nextafter(1.0, 0.0), 2)):
         weights = replay(data_of(X, y, 0.0), rules_of("pa-i", product), [np.zeros(2, np.int32)])[1]

@@ -27,7 +27,7 @@ def test_missing_requirements_are_named(monkeypatch):
 FRESH = """
 import fresh_rules, margins
 answer = [margins.__file__, fresh_rules.__file__, margins.get("fresh").__module__]
-answer.append(fresh_rules.FreshMargin(0.5)._py_threshold({"sqnorm": 8.0, "t": 2.0}))
+answer.append(fresh_rules.FreshMargin(0.5).py_threshold({"sqnorm": 8.0, "t": 2.0}))
 """
 
 

@@ -38,22 +38,22 @@ def shrinking(b, shrink):
 
 def test_thresholds_are_the_published_ones():
     state = {"t": 4, "sqnorm": 18.0}
-    assert Mistake()._py_threshold(state) == 0
-    assert FixedThreshold(3)._py_threshold(state) == 3
-    assert FixedMargin(0.5)._py_threshold(state) == 0.5 * math.sqrt(18)
-    assert DynamicMargin(0.25)._py_threshold(state) == 0.75 * 18 / 4
-    assert DynamicMargin(0.25)._py_threshold({"t": 0}) == 0
-    assert ShrunkThreshold(3, ConstantShrink(0.25))._py_threshold(state) == 4
-    assert ShrunkThreshold(3, VariableShrink(2))._py_threshold(state) == pytest.approx(3 * (5 / 4) ** 2)
-    assert ShrunkThreshold(3, VariableShrink(2))._py_threshold({"t": 0}) == math.inf
-    assert ShrunkThreshold(0, VariableShrink(2))._py_threshold({"t": 0}) == math.inf
-    assert Unlearning(3, 5)._py_threshold(state) == 3
+    assert Mistake().py_threshold(state) == 0
+    assert FixedThreshold(3).py_threshold(state) == 3
+    assert FixedMargin(0.5).py_threshold(state) == 0.5 * math.sqrt(18)
+    assert DynamicMargin(0.25).py_threshold(state) == 0.75 * 18 / 4
+    assert DynamicMargin(0.25).py_threshold({"t": 0}) == 0
+    assert ShrunkThreshold(3, ConstantShrink(0.25)).py_threshold(state) == 4
+    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold(state) == pytest.approx(3 * (5 / 4) ** 2)
+    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
+    assert ShrunkThreshold(0, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
+    assert Unlearning(3, 5).py_threshold(state) == 3
 
 
 def test_only_unlearning_has_a_ceiling():
-    assert Unlearning(3, 5)._py_ceiling() == 8
+    assert Unlearning(3, 5).py_ceiling() == 8
     for condition in (Mistake(), FixedThreshold(1), FixedMargin(1), DynamicMargin(0.5)):
-        assert condition._py_ceiling({"t": 3, "sqnorm": 2.0}) == math.inf
+        assert condition.py_ceiling({"t": 3, "sqnorm": 2.0}) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_rules_reject_invalid_parameters(make, message):
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 9, 12, 40])
 def test_variable_shrink_repeats_like_exact_fractions(n):
     for t, mu in product((0, 1, 7, 1000), (1, 2, 15, 17, 64, 65, 333, 2000)):
-        shrink, add = VariableShrink(n)._py_repeat(mu, {"t": t})
+        shrink, add = VariableShrink(n).py_repeat(mu, {"t": t})
         exact = Fraction(sum((t + j) ** n for j in range(1, mu + 1)), (t + mu) ** n)
         factor = float(Fraction(t, t + mu) ** n) if t else 1
         assert add == pytest.approx(float(exact), rel=1e-13), (t, mu)
@@ -97,7 +97,7 @@ def test_variable_shrink_repeats_like_exact_fractions(n):
 
 
 def test_variable_shrink_repeats_a_billion_updates_in_closed_form():
-    shrink, add = VariableShrink(3)._py_repeat(1e9, {"t": 1e9})
+    shrink, add = VariableShrink(3).py_repeat(1e9, {"t": 1e9})
     assert shrink == pytest.approx(1 / 8)
     assert add == pytest.approx(2e9 * (1 - 1 / 16) / 4, rel=1e-8)
 
@@ -105,7 +105,7 @@ def test_variable_shrink_repeats_a_billion_updates_in_closed_form():
 @pytest.mark.parametrize("lam", [0, 1e-12, 1e-3, 0.5])
 def test_constant_shrink_repeats_like_single_steps(lam):
     for mu in (1, 2, 7, 50):
-        shrink, add = ConstantShrink(lam)._py_repeat(mu)
+        shrink, add = ConstantShrink(lam).py_repeat(mu)
         s, c = 1.0, 0.0
         for _ in range(mu):
             s, c = s * (1 - lam), c * (1 - lam) + 1
@@ -113,15 +113,15 @@ def test_constant_shrink_repeats_like_single_steps(lam):
 
 
 def test_a_shrink_without_closed_form_is_repeated_one_by_one():
-    assert Shrink()._py_repeat(5) == (1, 5)
+    assert Shrink().py_repeat(5) == (1, 5)
     assert not Shrink().is_identity
 
 
 def still_misclassified(rules, p, N, state):
     """The condition after one more update at a time: the definition of a multiple update."""
     A, t, count = state["sqnorm"], state["t"], 0
-    while p <= rules.condition._py_threshold({"sqnorm": A, "t": t}):
-        s = rules.shrink._py_factor({"t": t}) if t else 1.0
+    while p <= rules.condition.py_threshold({"sqnorm": A, "t": t}):
+        s = rules.shrink.py_factor({"t": t}) if t else 1.0
         p, A, t, count = s * p + N, s * s * A + 2 * s * p + N, t + 1, count + 1
         if count > 5000:
             return None
@@ -147,7 +147,7 @@ def test_multiplicity_is_the_count_of_single_updates_on_integers(name, data):
     state = {"t": t, "sqnorm": float(A)}
     count = still_misclassified(rules, float(p), float(N), state)
     if count:  # misclassified, and with an end
-        assert rules._py_repetitions(p, N, state) == count
+        assert rules.py_repetitions(p, N, state) == count
 
 
 @QUICK
@@ -163,7 +163,7 @@ def test_multiplicity_under_variable_shrinking(n, t, N, p, b):
     state = {"t": t, "sqnorm": 1e4}
     count = still_misclassified(rules, float(p), float(N), state)
     if count:
-        assert abs(rules._py_repetitions(p, N, state) - count) <= (
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (
             n > 0
         )  # p == threshold up to rounding
 
@@ -182,7 +182,7 @@ def test_multiplicity_under_constant_shrinking(lam, N, p, b):
         return  # repetition cannot end it
     count = still_misclassified(rules, float(p), float(N), state)
     if count:
-        assert abs(rules._py_repetitions(p, N, state) - count) <= (lam > 0)
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (lam > 0)
 
 
 @QUICK
@@ -202,29 +202,29 @@ def test_closed_forms_agree_with_the_search(t, N, p, b):
         searched = Rules(Searched(b, shrink), Additive(), shrink)
         state = {"t": t, "sqnorm": 1.0}
         p = min(p, b)  # misclassified to begin with
-        count = closed._py_repetitions(p, N, state)
-        assert searched._py_repetitions(p, N, state) == pytest.approx(count, abs=1, rel=1e-9)
+        count = closed.py_repetitions(p, N, state)
+        assert searched.py_repetitions(p, N, state) == pytest.approx(count, abs=1, rel=1e-9)
 
 
 def test_multiplicity_respects_its_cap():
     rules = Rules(FixedThreshold(1e6), Additive(), NoShrink())
-    assert rules._py_repetitions(0, 1) == 1e6 + 1
-    assert rules._py_repetitions(0, 1, most=37.5) == 37
-    assert rules._py_repetitions(0, 1, most=1) == 1
-    assert Rules(FixedThreshold(1e300), Additive(), NoShrink())._py_repetitions(0, 1) == 2.0**53
+    assert rules.py_repetitions(0, 1) == 1e6 + 1
+    assert rules.py_repetitions(0, 1, most=37.5) == 37
+    assert rules.py_repetitions(0, 1, most=1) == 1
+    assert Rules(FixedThreshold(1e300), Additive(), NoShrink()).py_repetitions(0, 1) == 2.0**53
 
 
 def test_a_margin_that_no_repetition_reaches_is_capped():
     rules = Rules(FixedMargin(3), Additive(), NoShrink())
-    assert rules._py_repetitions(0, 4, {"t": 1, "sqnorm": 10.0}, most=99) == 99
+    assert rules.py_repetitions(0, 4, {"t": 1, "sqnorm": 10.0}, most=99) == 99
     too_large = shrinking(100, ConstantShrink(0.5))
-    assert too_large._py_repetitions(0, 1, {"t": 1, "sqnorm": 10.0}, most=99) == 99
+    assert too_large.py_repetitions(0, 1, {"t": 1, "sqnorm": 10.0}, most=99) == 99
 
 
 def test_learning_rate_scales_what_repetition_adds():
     rules = Rules(FixedThreshold(10), Additive(), NoShrink())
-    assert rules._py_repetitions(0, 4, eta=0.5) == 6
-    assert rules._py_repetitions(0, 4) == 3
+    assert rules.py_repetitions(0, 4, eta=0.5) == 6
+    assert rules.py_repetitions(0, 4) == 3
 
 
 def test_rules_have_readable_representations():

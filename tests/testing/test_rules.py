@@ -157,23 +157,23 @@ class Wordless(FixedThreshold):
 class CountsItsCalls(FixedThreshold):
     n_calls = 0
 
-    def _py_threshold(self, state=None, positive=True):
+    def py_threshold(self, state=None, positive=True):
         type(self).n_calls += 1
         return float(self.n_calls)
 
 
 class DependsOnTheScale(FixedThreshold):
-    def _py_threshold(self, state=None, positive=True):
+    def py_threshold(self, state=None, positive=True):
         return (state or {}).get("scale", 1.0)
 
 
 class LowCeiling(Unlearning):
-    def _py_ceiling(self, state=None, positive=True):
+    def py_ceiling(self, state=None, positive=True):
         return self.b - 1
 
 
 class SecretCeiling(FixedThreshold):
-    def _py_ceiling(self, state=None, positive=True):
+    def py_ceiling(self, state=None, positive=True):
         return 1e6
 
 
@@ -187,14 +187,14 @@ class WrongClosedForm(ShrunkThreshold):
 
 
 class WrongRepeat(ConstantShrink):
-    def _py_repeat(self, repetitions, state=None):
-        shrunk, added = super()._py_repeat(repetitions, state)
+    def py_repeat(self, repetitions, state=None):
+        shrunk, added = super().py_repeat(repetitions, state)
         return shrunk, added * (1 + 1e-6 * (repetitions > 1))
 
 
 class WrongShrinkOfRepeat(ConstantShrink):
-    def _py_repeat(self, repetitions, state=None):
-        shrunk, added = super()._py_repeat(repetitions, state)
+    def py_repeat(self, repetitions, state=None):
+        shrunk, added = super().py_repeat(repetitions, state)
         return shrunk**2, added
 
 

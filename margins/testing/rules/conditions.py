@@ -15,7 +15,7 @@ def check_thresholds(condition):
     """Thresholds are numbers, so a sample with product +inf is not misclassified after an update."""
     for state in states():
         for positive in (False, True):
-            threshold = condition._py_threshold(state, positive)
+            threshold = condition.py_threshold(state, positive)
             at_start = not state and threshold == math.inf  # at first, all samples are misclassified
             require(
                 math.isfinite(threshold) or at_start,
@@ -28,11 +28,11 @@ def check_thresholds(condition):
 def check_thresholds_are_pure(condition):
     """Thresholds depend only on the state, not on the representation of the weight vector."""
     for positive in (False, True):
-        require_pure(lambda state, p=positive: condition._py_threshold(state, p), "a threshold of")
-        require_pure(lambda state, p=positive: condition._py_ceiling(state, p), "a ceiling of")
+        require_pure(lambda state, p=positive: condition.py_threshold(state, p), "a threshold of")
+        require_pure(lambda state, p=positive: condition.py_ceiling(state, p), "a ceiling of")
         for state in states():
-            threshold = condition._py_threshold(state, positive)
-            rescaled = condition._py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
+            threshold = condition.py_threshold(state, positive)
+            rescaled = condition.py_threshold({**state, "scale": 0.5, "label_sum": 3.0}, positive)
             require(
                 threshold == rescaled,
                 f"a threshold of {rescaled} with scale=0.5 and label_sum=3 {at_state(state)}",
@@ -46,8 +46,8 @@ def check_ceilings(condition):
     require(isinstance(condition.unlearns, bool), f"unlearns = {condition.unlearns!r}", "True or False")
     for state in states():
         for positive in (False, True):
-            learn = condition._py_threshold(state, positive)
-            unlearn = condition._py_ceiling(state, positive)
+            learn = condition.py_threshold(state, positive)
+            unlearn = condition.py_ceiling(state, positive)
             if condition.unlearns:
                 require(
                     unlearn > learn,
@@ -92,15 +92,15 @@ def require_repetitions(condition, shrink):
             where = f"{at_state(state)} with a.y = {p:g}, |y|**2 = {N:g}"
             for _ in range(MOST + 1):
                 now = {**state, "sqnorm": A, "t": t, "dual_sum": t}
-                walk.append((p, condition._py_threshold(now, positive), size))
+                walk.append((p, condition.py_threshold(now, positive), size))
                 if len(walk) > 1 and not _misclassified(len(walk) - 1, walk)[1]:
                     break
-                s = shrink._py_factor({"t": t}) if t else 1.0
+                s = shrink.py_factor({"t": t}) if t else 1.0
                 p, A, t = s * p + N, s * s * A + 2 * s * p + N, t + 1
                 size = max(size, abs(p))
             if not _misclassified(0, walk)[0]:
                 continue
-            got = rules._py_repetitions(walk[0][0], N, state, most=MOST, positive=positive)
+            got = rules.py_repetitions(walk[0][0], N, state, most=MOST, positive=positive)
             require(1 <= got <= MOST and got == math.floor(got), f"{got} repetitions {where}", "a count")
             ends = got < len(walk) and (not _misclassified(int(got), walk)[0] or got == MOST)
             begins = got <= len(walk) and (got == 1 or _misclassified(int(got) - 1, walk)[1])

@@ -14,13 +14,13 @@ def check_factors(shrink):
     require(isinstance(shrink.is_identity, bool), f"is_identity = {shrink.is_identity!r}", "a bool")
     require(isinstance(shrink.decays, bool), f"decays = {shrink.decays!r}", "True or False")
     for state in states():
-        factor = shrink._py_factor(state)
+        factor = shrink.py_factor(state)
         require(0 <= factor <= 1, f"a factor of {factor} {at_state(state)}", "a number from 0 to 1")
         if state:
             require(factor > 0, f"a factor of 0 {at_state(state)}", "more, or all would be forgotten")
         if shrink.is_identity:
             require(factor == 1, f"a factor of {factor} {at_state(state)}", "1, since `is_identity`")
-    require_pure(shrink._py_factor, "a factor of")
+    require_pure(shrink.py_factor, "a factor of")
 
 
 @check
@@ -29,11 +29,11 @@ def check_repeat(shrink):
     for state in states():
         product, total, t = 1.0, 0.0, state.get("t", 0.0)
         for count in range(1, MOST + 1):
-            factor = shrink._py_factor({**state, "t": t})
+            factor = shrink.py_factor({**state, "t": t})
             product, total, t = product * factor, total * factor + 1, t + 1
             if count not in (1, 2, 3, 7, 64, MOST):
                 continue
-            shrunk, added = shrink._py_repeat(count, state)
+            shrunk, added = shrink.py_repeat(count, state)
             description = f"for {count} updates at once {at_state(state)}"
             require(
                 math.isclose(added, total, rel_tol=SLACK),
