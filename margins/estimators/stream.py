@@ -67,9 +67,10 @@ class Learned:
     def of(cls, outcome, keep_dual):
         """Return what the outcome of a fit leaves, without dual variables that nothing needs."""
         weights, averaging = outcome.weights, outcome.averaging
-        if not keep_dual and weights.dual is not None:
+        drops_dual = not keep_dual and weights.dual is not None
+        if drops_dual:
             weights = weights.without_dual()
-        if averaging is not None and (not keep_dual or isinstance(averaging, MistakeHistory)):
+        if averaging is not None and (drops_dual or isinstance(averaging, MistakeHistory)):
             averaging = averaging.for_stream()  # the model has its mistakes
         scale = outcome.scale if math.isfinite(outcome.scale) and outcome.scale > 0 else 1.0
         counts = outcome.n_epochs, outcome.n_accesses
