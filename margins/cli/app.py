@@ -3,6 +3,8 @@
 The other modules of this package do their work; they are imported when a command runs.
 """
 
+import functools
+import importlib
 import os
 import sys
 from contextlib import suppress
@@ -28,11 +30,13 @@ from margins.cli.options import (
     algorithm,
     as_json,
     force,
+    jobs,
     options_of_parameters,
     options_of_source,
-    options_of_study,
     quiet,
     scale,
+    scoring,
+    seed,
     settings,
     trusted,
 )
@@ -40,6 +44,20 @@ from margins.optional import MissingPackage
 from margins.readers.malformed import MalformedFile
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def runs(module):
+    """Return a decorator: the command calls the function of its name in a module of this package."""
+
+    def decorate(declared):
+        @functools.wraps(declared)
+        def run(**options):
+            work = importlib.import_module(f"margins.cli.{module}")
+            return getattr(work, declared.__name__)(**options)
+
+        return run
+
+    return decorate
 
 
 @click.group(cls=Group, context_settings=CONTEXT, epilog=EXIT_CODES)
@@ -69,7 +87,8 @@ def cli():
 @force
 @quiet
 @as_json
-def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
+@runs("training")
+def train():
     """Train a classifier on DATA and write it to the file MODEL, replacing an older model.
 
     To train on several files with the same format and the same columns, use -o:
@@ -77,24 +96,6 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 
     Other parameters have the algorithm's defaults: see `margins describe`.
     """
-    from margins.cli.several import files_and_model
-    from margins.cli.training import train
-
-    if output is None and len(files) == 1:
-        raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
-    data, model = files_and_model(files, output)
-    return train(
-        [read(path, quiet) for path in data],
-        model,
-        algorithm,
-        parameters,
-        scale=scale,
-        stream=stream,
-        may_stream=output is not None,
-        force=force,
-        quiet=quiet,
-        as_json=as_json,
-    )
 
 
 @cli.command(short_help="Write predicted labels.")
@@ -109,7 +110,8 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 @force
 @quiet
 @as_json
-def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
+@runs("prediction")
+def predict():
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
     Without OUTPUT, or if it is "-", labels go to standard output. An existing OUTPUT needs --force.
@@ -117,14 +119,6 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     To predict several files of one format, in the given order, use -o:
     margins predict MODEL DATA... -o OUTPUT.
     """
-    from margins.cli.prediction import predict
-    from margins.cli.several import files_and_predictions
-
-    data, output = files_and_predictions(files, output)
-    if as_json and output == "-":
-        raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
-    sources = [read(path, quiet) for path in data]
-    return predict(sources, model, output, scores=scores, trusted=trusted, force=force, as_json=as_json)
 
 
 @cli.command(short_help="Compare predicted labels with true ones.")
@@ -134,11 +128,9 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
 @options_of_source
 @quiet
 @as_json
-def evaluate(model, data, trusted, read, quiet, as_json):
+@runs("prediction")
+def evaluate():
     """Compare the predictions of MODEL with the labels in DATA, one or more files of one format."""
-    from margins.cli.prediction import evaluate
-
-    return evaluate([read(path, quiet) for path in data], model, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Convert a model to ONNX.")
@@ -148,14 +140,12 @@ def evaluate(model, data, trusted, read, quiet, as_json):
 @trusted
 @force
 @quiet
-def export(model, output, double, trusted, force, quiet):
+@runs("models")
+def export():
     """Convert MODEL to ONNX, for onnxruntime and other tools, and write it to OUTPUT.
 
     The input is X; the outputs are the label and the scores of each sample.
     """
-    from margins.cli.models import export
-
-    return export(model, output, double=double, trusted=trusted, force=force, quiet=quiet)
 
 
 @cli.command(short_help="Print the features with the largest weights.")
@@ -165,15 +155,13 @@ def export(model, output, double, trusted, force, quiet):
 )
 @trusted
 @as_json
-def weights(model, top, trusted, as_json):
+@runs("models")
+def weights():
     """Print the features with the largest weights of a linear MODEL, class by class.
 
     The features are those that the classifier was trained on: after --scale, with one feature for each
     category.
     """
-    from margins.cli.models import weights
-
-    return weights(model, top, trusted=trusted, as_json=as_json)
 
 
 @cli.command(short_help="Print which solvers would run, and why.")
@@ -182,14 +170,12 @@ def weights(model, top, trusted, as_json):
 @options_of_source
 @scale
 @as_json
-def explain(data, parameters, read, scale, as_json):
+@runs("studies")
+def explain():
     """Print which solvers `train` would run on DATA, and why, without training.
 
     DATA may be several files of one format, as with `train -o`.
     """
-    from margins.cli.studies import explain
-
-    return explain([read(path) for path in data], parameters, scale=scale, as_json=as_json)
 
 
 @cli.command(short_help="Train with several values of C.")
@@ -205,19 +191,9 @@ def explain(data, parameters, read, scale, as_json):
 @scale
 @quiet
 @as_json
-def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
+@runs("studies")
+def path():
     """Train with ascending values of C, each fit starting from the previous one, and print every fit."""
-    from margins.cli.studies import path, penalties_of
-
-    return path(
-        read(data, quiet),
-        parameters,
-        penalties_of(c_min, c_max, points),
-        test=None if test is None else read(test, quiet),
-        scale=scale,
-        quiet=quiet,
-        as_json=as_json,
-    )
 
 
 @cli.command(short_help="Cross-validate several algorithms.")
@@ -233,19 +209,15 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     help="Parameter of one algorithm, or of all algorithms that have it; may be repeated.",
 )
 @options_of_source
-@options_of_study
-def compare(data, algorithms, folds, settings, read, options):
+@scoring
+@seed
+@jobs
+@scale
+@quiet
+@as_json
+@runs("studies")
+def compare():
     """Cross-validate the ALGORITHMs on the same folds of DATA, and print their differences."""
-    from margins.cli.models import parameters_of
-    from margins.cli.studies import compare
-
-    return compare(
-        read(data, options["quiet"]),
-        list(algorithms),
-        parameters_of(settings),
-        folds=folds,
-        **options,
-    )
 
 
 @cli.command(short_help="Double cross-validation with a parameter search.")
@@ -278,52 +250,29 @@ def compare(data, algorithms, folds, settings, read, options):
 @force
 @settings
 @options_of_source
-@options_of_study
-def study(data, algorithm, grid, halving, outer, inner, cache, output, force, settings, read, options):
+@scoring
+@seed
+@jobs
+@scale
+@quiet
+@as_json
+@runs("studies")
+def study():
     """Estimate the score of an algorithm with a parameter search, by double cross-validation on DATA."""
-    from margins.cli.models import parameters_of
-    from margins.cli.studies import grid_of, study
-
-    return study(
-        read(data, options["quiet"]),
-        algorithm,
-        parameters_of(settings),
-        grid_of(grid),
-        halving=halving,
-        outer=outer,
-        inner=inner,
-        cache=cache,
-        output=output,
-        force=force,
-        **options,
-    )
 
 
 @cli.command("list", short_help="List the installed algorithms.")
 @as_json
-def list_(as_json):
+@runs("catalogue")
+def list_():
     """Print the name, the package and a summary of every installed algorithm."""
-    from margins.cli.catalogue import entries, listing
-    from margins.cli.output import print_json
-
-    if as_json:
-        print_json(entries())
-    else:
-        print("\n".join(listing()))
-    return 0
 
 
 @cli.command(short_help="Describe one algorithm.")
 @click.argument("name")
-def describe(name):
+@runs("catalogue")
+def describe():
     """Print the rules, the guarantees, the source and the parameters, with ranges, of an algorithm."""
-    from margins.cli.catalogue import description
-
-    try:
-        print("\n".join(description(name)))
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    return 0
 
 
 def main(arguments=None):

@@ -7,6 +7,8 @@ import math
 import warnings
 
 import margins
+from margins.cli.errors import DONE, CommandError
+from margins.cli.output import print_json
 from margins.registry import provider, unreadable
 from margins.text import aligned
 
@@ -32,16 +34,16 @@ def entries():
     return algorithms
 
 
-def listing():
-    """Return the lines of `list`."""
+def list_(as_json):
+    """Print every algorithm, and return the exit code."""
+    if as_json:
+        print_json(entries())
+        return DONE
     lines = [(entry["name"], entry["package"] or "registered", entry["summary"]) for entry in entries()]
-    return [
-        *aligned(lines, left=(0, 1, 2)).split("\n"),
-        *(
-            f"NOT READ: entry points of package {package!r}: {error}"
-            for package, error in unreadable().items()
-        ),
-    ]
+    print(aligned(lines, left=(0, 1, 2)))
+    for package, error in unreadable().items():
+        print(f"NOT READ: entry points of package {package!r}: {error}")
+    return DONE
 
 
 def rules_of(algorithm):
@@ -68,7 +70,16 @@ def _needs_gamma(algorithm):
     return getattr(default, "gamma", 0) is None and math.isinf(getattr(default, "C", 0))
 
 
-def description(name):
+def describe(name):
+    """Print what an algorithm is, and return the exit code."""
+    try:
+        print("\n".join(_description(name)))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    return DONE
+
+
+def _description(name):
     """Return the lines of `describe`."""
     algorithm = margins.get(name)
     lines = [

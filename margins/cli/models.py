@@ -152,9 +152,9 @@ def read_model(path, trusted=()):
     return model
 
 
-def weights(path, top, *, trusted=(), as_json=False):
+def weights(model, top, trusted, as_json):
     """Print a model's features with the largest weights, class by class, and return the exit code."""
-    model = read_model(path, trusted)
+    path, model = model, read_model(model, trusted)
     classifier = classifier_of(model)
     if not hasattr(classifier, "coef_"):
         raise CommandError(f"{path}: must hold a linear classifier, whose features have weights.")
@@ -199,11 +199,11 @@ def _feature_names(model, n_features):
     return [str(first + j) for j in range(n_features)]
 
 
-def export(path, output, *, double=False, trusted=(), force=False, quiet=False):
+def export(model, output, double, trusted, force, quiet):
     """Convert a model file to ONNX in the file `output`, and return the exit code."""
-    check_replaceable(output, ONNX, [path], force)
+    check_replaceable(output, ONNX, [model], force)
     require("margins export", "skl2onnx", "skops")
-    model = read_model(path, trusted)
+    path, model = model, read_model(model, trusted)
     try:
         from margins.interchange import to_onnx
 

@@ -152,38 +152,6 @@ def options_of_parameters(*without):
     return decorate
 
 
-def options_of_study(command):
-    """Add the options that all studies have; the command gets them as the dict `options`."""
-
-    @click.option(
-        "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
-    )
-    @click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="Seed of folds and fits.",
-    )
-    @click.option("--jobs", "n_jobs", type=int, default=None, help="Number of fits to run in parallel.")
-    @scale
-    @quiet
-    @as_json
-    @functools.wraps(command)
-    def with_options(*args, scoring, seed, n_jobs, scale, quiet, as_json, **kwargs):
-        options = {
-            "scoring": scoring,
-            "seed": seed,
-            "n_jobs": n_jobs,
-            "scale": scale,
-            "quiet": quiet,
-            "as_json": as_json,
-        }
-        return command(*args, options=options, **kwargs)
-
-    return with_options
-
-
 force = click.option(
     "--force",
     is_flag=True,
@@ -191,6 +159,19 @@ force = click.option(
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+scoring = click.option(
+    "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
+)
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of folds and fits.",
+)
+jobs = click.option(
+    "--jobs", "n_jobs", type=int, default=None, help="Number of fits to run in parallel."
+)
 scale = click.option("--scale", is_flag=True, help="Divide each feature by its largest absolute value.")
 trusted = click.option(
     "--trust",

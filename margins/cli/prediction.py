@@ -1,24 +1,25 @@
 """`margins predict` and `margins evaluate`: labels predicted for samples in files."""
 
-from margins.cli.errors import DONE, samples_of, unreadable
+from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
 from margins.cli.outputs import PREDICTIONS, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points
-from margins.cli.several import check_alike
+from margins.cli.several import check_alike, files_and_predictions
 
 
-def predict(sources, model_path, path, *, scores=False, trusted=(), force=False, as_json=False):
-    """Write the predicted labels of all files, one per line, and return the exit code.
-
-    With `scores`, each label is followed by the scores, separated by blanks.
-    """
-    check_replaceable(path, PREDICTIONS, [model_path, *(source.path for source in sources)], force)
+def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
+    """Write the predicted labels of all files, one per line, and return the exit code."""
+    data, path = files_and_predictions(files, output)
+    if as_json and path == "-":
+        raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
+    sources = [read(name, quiet) for name in data]
+    check_replaceable(path, PREDICTIONS, [model, *data], force)
     check_alike(sources)
     if as_json:
         check_output()
-    model = read_model(model_path, trusted)
+    model = read_model(model, trusted)
     trained, labels, lines = TrainingColumns.of(model), [], []
     for source in sources:  # with one file at a time in memory
         samples = read_points(source, trained, needs_labels=False)
@@ -38,14 +39,15 @@ def predict(sources, model_path, path, *, scores=False, trusted=(), force=False,
     return DONE
 
 
-def evaluate(sources, model_path, *, trusted=(), as_json=False):
+def evaluate(model, data, trusted, read, quiet, as_json):
     """Print how well a model predicts the labels in all files, and return the exit code."""
+    sources = [read(path, quiet) for path in data]
     check_output()
     check_alike(sources)
     import numpy as np
     from sklearn import metrics
 
-    model = read_model(model_path, trusted)
+    model = read_model(model, trusted)
     trained, classes = TrainingColumns.of(model), model.classes_.tolist()
     y, predicted = [], []
     for source in sources:  # with one file at a time in memory

@@ -3,6 +3,8 @@
 import os
 import stat
 
+import click
+
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import COMPRESSED
 from margins.cli.samples import name_of
@@ -32,6 +34,8 @@ def files_and_model(files, output):
     """Split the arguments of `train` into data files and the model file: list of str, str."""
     if output is not None:
         return list(files), output
+    if len(files) == 1:
+        raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
     if len(files) > 2:
         raise CommandError(
             f"train takes DATA and MODEL, or any number of data files with -o MODEL. Got {len(files)} "

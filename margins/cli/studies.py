@@ -4,7 +4,7 @@ import contextlib
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, write_whole
-from margins.cli.models import make_classifier, model_and_samples, value_of, with_columns
+from margins.cli.models import make_classifier, model_and_samples, parameters_of, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
 from margins.cli.outputs import STUDY, check_replaceable
 from margins.cli.samples import TrainingColumns, name_of, read_points, read_samples
@@ -12,8 +12,9 @@ from margins.cli.several import check_alike
 from margins.optional import require
 
 
-def explain(sources, parameters, *, scale=False, as_json=False):
+def explain(data, parameters, read, scale, as_json):
     """Print what `train` would do with the samples of files, and why; return the exit code."""
+    sources = [read(path) for path in data]
     check_output()
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
@@ -51,14 +52,13 @@ def _prepared(model, samples):
     return model[:-1].fit_transform(samples.X, samples.y) if is_pipeline else samples.X
 
 
-def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, as_json=False):
-    """Print the fits of `margins.svm_path` over ascending penalties C, and return the exit code.
-
-    With `test`, a Source, every fit is tested on its samples.
-    """
+def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
+    """Print the fits of `margins.svm_path` over ascending penalties C, and return the exit code."""
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path
 
+    source, test = read(data, quiet), None if test is None else read(test, quiet)
+    penalties = _penalties(c_min, c_max, points)
     check_output()
     for name in ("C", "max_time", "warm_start"):
         if name in parameters:
@@ -67,9 +67,9 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
             )
     classifier = make_classifier("auto", parameters)
     model, samples = model_and_samples(classifier, scale, source)
-    points = None
+    tested = None
     if test is not None:
-        points = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
+        tested = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
     with live_progress(not quiet) as show, samples_of(source.path):
         X = _prepared(model, samples)
         verbose = {} if show is None else {"verbose": 1}
@@ -78,11 +78,11 @@ def path(source, parameters, penalties, *, test=None, scale=False, quiet=False, 
         rows = [_row_of(fitted, fitted.score(X, samples.y)) for fitted in fits.classifiers]
     for message in messages:
         note(f"warning: {message}")
-    if points is not None:
+    if tested is not None:
         with samples_of(test.path):
-            X = model[:-1].transform(points.X) if hasattr(model, "steps") else points.X
+            X = model[:-1].transform(tested.X) if hasattr(model, "steps") else tested.X
             for row, fitted in zip(rows, fits.classifiers, strict=True):
-                row["test_accuracy"] = fitted.score(X, points.y)
+                row["test_accuracy"] = fitted.score(X, tested.y)
     if as_json:
         print_json(rows)
     else:
@@ -114,7 +114,7 @@ def _cell(value):
     return f"{value:.5g}" if isinstance(value, float) else value
 
 
-def penalties_of(smallest, largest, points):
+def _penalties(smallest, largest, points):
     """Return values of C from the smallest to the largest, at equal ratios: list of float."""
     from margins.solvers.specification import LARGEST_C, SMALLEST_C
 
@@ -129,26 +129,12 @@ def penalties_of(smallest, largest, points):
     return [smallest * ratio**k for k in range(points - 1)] + [largest]
 
 
-def compare(
-    source,
-    names,
-    parameters,
-    *,
-    folds,
-    seed,
-    n_jobs,
-    scoring,
-    scale=False,
-    quiet=False,
-    as_json=False,
-):
-    """Cross-validate algorithms on the same folds, print their differences, and return the exit code.
-
-    A key of `parameters` is a parameter, for all algorithms that have it, or ``algorithm:parameter``.
-    """
+def compare(data, algorithms, folds, settings, read, scoring, seed, n_jobs, scale, quiet, as_json):
+    """Cross-validate algorithms on the same folds, print their differences, and return the exit code."""
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
 
+    source, names, parameters = read(data, quiet), algorithms, parameters_of(settings)
     check_output()
     if as_json:
         require("margins compare --json", "pandas")
@@ -164,14 +150,7 @@ def compare(
     with _fits_of_study(source.path):
         for name, classifier in classifiers.items():
             model = with_columns(classifier, source, samples.X, scale)
-            studies[name] = parameter_search(
-                model,
-                {},
-                samples.X,
-                samples.y,
-                cv=folds,
-                **options,
-            )
+            studies[name] = parameter_search(model, {}, samples.X, samples.y, cv=folds, **options)
     comparison = compare_studies(studies)
     if as_json:
         print_json(
@@ -213,36 +192,37 @@ def _parameter_names(name):
 
 
 def study(
-    source,
-    name,
-    parameters,
+    data,
+    algorithm,
     grid,
-    *,
-    halving=None,
+    halving,
     outer,
     inner,
+    cache,
+    output,
+    force,
+    settings,
+    read,
     scoring,
     seed,
     n_jobs,
-    cache=None,
-    output=None,
-    force=False,
-    scale=False,
-    quiet=False,
-    as_json=False,
+    scale,
+    quiet,
+    as_json,
 ):
     """Run a double cross-validation, print its result, and return the exit code."""
     from margins.model_selection import Halving, double_cross_validation
 
+    source, parameters, grid = read(data, quiet), parameters_of(settings), _grid(grid)
     check_output()
     if output is not None:
         check_replaceable(output, STUDY, [source.path], force)
-    classifier = make_classifier(name, parameters)
+    classifier = make_classifier(algorithm, parameters)
     for key, values in grid.items():
         if key in parameters:
             raise CommandError(f"{key} may be given only once. Got -p {key} and -g {key}.")
         for value in values:
-            make_classifier(name, {**parameters, key: value})
+            make_classifier(algorithm, {**parameters, key: value})
     _check_options("study", [classifier], scoring, n_jobs, cache)
     model, samples = model_and_samples(classifier, scale, source)
     _check_lengths(source, samples, scale)
@@ -266,7 +246,7 @@ def study(
     return DONE
 
 
-def grid_of(settings):
+def _grid(settings):
     """Return the grid of texts ``name=value,value``: a dict of lists without repeated values."""
     grid = {}
     for setting in settings:

@@ -11,42 +11,29 @@ from margins.cli.outputs import MODEL, check_replaceable
 from margins.optional import require
 
 
-def train(
-    sources,
-    path,
-    name,
-    parameters,
-    *,
-    scale=False,
-    stream=False,
-    may_stream=False,
-    force=False,
-    quiet=False,
-    as_json=False,
-):
-    """Train a classifier on files, write it to the file `path`, and return the exit code.
-
-    With `stream`, the files are read in chunks; with `may_stream`, only if they do not fit into memory.
-    """
+def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
+    """Train a classifier on files, write it to a model file, and return the exit code."""
     from margins.cli.models import make_classifier, model_bytes
     from margins.cli.samples import classifier_of, name_of, note_of
-    from margins.cli.several import check_alike, reason_to_stream
+    from margins.cli.several import check_alike, files_and_model, reason_to_stream
     from margins.cli.streams import check_streamed
 
+    data, path = files_and_model(files, output)
+    sources = [read(name, quiet) for name in data]
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
     require("margins train", "skops")  # which writes the model file
-    classifier = make_classifier(name, parameters)  # reports wrong parameters before wrong files
+    classifier = make_classifier(algorithm, parameters)  # reports wrong parameters before wrong files
     check_alike(sources)
-    reason = reason_to_stream(sources, stream, may_stream)
+    reason = reason_to_stream(sources, stream, may_stream=output is not None)
     if reason is not None:
         check_streamed(classifier, sources, reason)
         note_of(sources[0], f"{name_of(sources)}: streamed, because {reason}.")
     with live_progress(not quiet) as show:
         started = time.perf_counter()
         model, samples, shape, known = _model_and_samples(classifier, scale, sources, reason is not None)
-        read = time.perf_counter()
+        was_read = time.perf_counter()
         with samples_of(name_of(sources)):
             if show is not None:
                 show("training")
@@ -57,11 +44,11 @@ def train(
         contents = model_bytes(model)
     write_whole(path, contents)
     seconds = {
-        "reading": read - started,
-        "training": trained - read,
+        "reading": was_read - started,
+        "training": trained - was_read,
         "writing": time.perf_counter() - trained,
     }
-    report = report_of(name, parameters, classifier_of(model), shape, seconds)
+    report = report_of(algorithm, parameters, classifier_of(model), shape, seconds)
     report["model"] = path
     for message in messages:
         if message not in known:
