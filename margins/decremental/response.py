@@ -23,23 +23,7 @@ from margins.solvers.rounding import EPSILON
 
 
 class DualResponse:
-    """The response, computed from a factor of M_FF.
-
-    Parameters
-    ----------
-    free : ndarray of int, shape (n_free,)
-        The samples in F.
-
-    Attributes
-    ----------
-    is_free_vector : ndarray of bool, shape (m,)
-        True for the samples in F.
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        If M_FF is not positive definite in double precision.
-    """
+    """The response, computed from a factor of M_FF; a LinAlgError if M_FF is not positive definite."""
 
     def __init__(self, problem, free):
         self.problem, self.free = problem, free

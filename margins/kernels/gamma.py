@@ -29,15 +29,7 @@ def coef0_parameter():
 
 
 class KernelOfGamma(Kernel):
-    """Kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from margins.kernels import RBF
-    >>> RBF(gamma="auto").resolve(np.eye(4))
-    RBF(gamma=0.25)
-    """
+    """Kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass."""
 
     def scaled(self, factor):
         """See `Kernel.scaled`."""

@@ -169,18 +169,7 @@ class Cancelled(BaseException):
 
 
 class Cancellation:
-    """Flag that several threads share; once it is set, their checks end their work.
-
-    Examples
-    --------
-    >>> cancellation = Cancellation()
-    >>> with cancellation.of_this_thread():
-    ...     check_cancelled()
-    ...     cancellation.is_set = True
-    ...     check_cancelled()
-    Traceback (most recent call last):
-    margins.linalg.threads.Cancelled
-    """
+    """Flag that several threads share; once it is set, their checks end their work."""
 
     def __init__(self):
         self.is_set = False
@@ -205,21 +194,7 @@ _limits = _Limits()
 
 
 class time_limit:
-    """Context in which `check_time` raises an error in this thread from a point in time on.
-
-    Parameters
-    ----------
-    end : float
-        Point in time, in seconds of `time.perf_counter`; inf: no limit, even inside another limit.
-
-    Examples
-    --------
-    >>> with time_limit(time.perf_counter() - 1):
-    ...     time_is_over()
-    True
-    >>> time_is_over()
-    False
-    """
+    """Context in which `check_time` raises an error in this thread from `end` on; inf: no limit."""
 
     def __init__(self, end):
         self._end = end
@@ -255,22 +230,6 @@ class TimeBudget:
 
     Each problem gets an equal share of the time that remains when it starts, so unused time goes to
     later problems.
-
-    Parameters
-    ----------
-    n_problems, n_threads : int
-        Number of problems, and number of threads that train them in parallel.
-
-    Attributes
-    ----------
-    end : float
-        End of the time for all problems, in seconds of `time.perf_counter`.
-
-    Examples
-    --------
-    >>> budget = TimeBudget(10.0, n_problems=5, n_threads=1)
-    >>> round(budget.end_of_next() - time.perf_counter())
-    2
     """
 
     def __init__(self, seconds, n_problems, n_threads):
@@ -298,20 +257,7 @@ MAX_BLOCKS = 32
 
 
 class Team:
-    """Team of the calling thread and others.
-
-    Parameters
-    ----------
-    n_threads : int
-        Number of threads; 1: only the calling thread.
-
-    Examples
-    --------
-    >>> Team(2).map(abs, [-1, -2, -3])
-    [1, 2, 3]
-    >>> Team(2).parts(10, multiple=4)
-    [slice(0, 8, None), slice(8, 10, None)]
-    """
+    """Team of the calling thread and others."""
 
     def __init__(self, n_threads):
         self._n_threads = n_threads

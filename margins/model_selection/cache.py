@@ -19,26 +19,6 @@ class Cache:
     the rest. A file damaged by a crash, a full disk or a power cut is therefore detected, and its task
     computed again, without fsync. Several processes may use one folder. If content cannot be written,
     the first failure gives a RuntimeWarning with the reason.
-
-    Parameters
-    ----------
-    folder : path-like
-        Created if it does not exist.
-    caller : str
-        The public function, for messages.
-
-    Raises
-    ------
-    ValueError
-        If the folder cannot be written to.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cache = Cache(folder, "parameter_search")
-    ...     cache.put("0a", [1.5])
-    ...     cache.get("0a"), cache.get("0b")
-    ([1.5], None)
     """
 
     def __init__(self, folder, caller):

@@ -19,18 +19,7 @@ SEEDS = Interval(0, 2**32 - 1, integer=True)
 
 
 class Data:
-    """Samples: rows of X with their labels, weights and groups.
-
-    Attributes
-    ----------
-    digest : str
-        Hash of all of these.
-
-    Raises
-    ------
-    ValueError
-        If a shape or dtype is not allowed, lengths differ, or there are fewer than 2 classes.
-    """
+    """Samples: rows of X with their labels, weights and groups."""
 
     def __init__(self, X, y, sample_weight, groups, caller):
         if sparse.issparse(X):

@@ -121,14 +121,7 @@ def part_of(values, rows):
 
 
 class Splits:
-    """Many pairs (train, test), stored in a few arrays, which are cheap to send to other processes.
-
-    Examples
-    --------
-    >>> splits = Splits([([0, 1], [2]), ([2], [0, 1])])
-    >>> len(splits), splits[1][1].tolist()
-    (2, [0, 1])
-    """
+    """Many pairs (train, test), stored in a few arrays, which are cheap to send to other processes."""
 
     def __init__(self, pairs):
         trains, tests = zip(*pairs, strict=True)

@@ -18,13 +18,7 @@ TIMES = ("fit_time", "score_time", "fit_times", "score_times")
 
 
 class Name(str):
-    """The name that replaces an object in a record because JSON cannot represent it.
-
-    Examples
-    --------
-    >>> Name("math.log")
-    math.log
-    """
+    """The name that replaces an object in a record because JSON cannot represent it."""
 
     __repr__ = str.__str__
 

@@ -15,18 +15,7 @@ from margins.model_selection.records import decoded, encoded
 
 
 class Refits:
-    """Trains the classifiers of a study again.
-
-    Parameters
-    ----------
-    X, y, sample_weight, groups : samples
-        The arguments of the study.
-
-    Raises
-    ------
-    ValueError
-        If the arguments of the study were different.
-    """
+    """Trains the classifiers of a study again."""
 
     def __init__(
         self, study: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any

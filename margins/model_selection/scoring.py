@@ -13,20 +13,7 @@ NAMELESS = "score"  # the name of a metric that is a callable without a name
 
 
 class Scoring:
-    """The metrics of a study.
-
-    Parameters
-    ----------
-    scoring : str, callable, list of str, or dict of str or callable
-        As in scikit-learn; a callable is called with estimator, X, y.
-    refit : str or None
-        The metric that decides; None if there is only one metric.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a metric is unknown, or if `refit` does not say which one decides.
-    """
+    """The metrics of a study."""
 
     def __init__(self, scoring, refit, caller):
         if isinstance(scoring, str) or callable(scoring):

@@ -10,19 +10,7 @@ from scipy import sparse
 
 
 class Scattered:
-    """A vector as a sum of columns and values.
-
-    Parameters
-    ----------
-    n : int
-        Length of the vector.
-
-    Examples
-    --------
-    >>> one = Scattered(4, np.array([0, 2]), np.array([1.0, 5.0]))
-    >>> (one + Scattered(4, np.array([2]), np.array([0.5]))).dense().tolist()
-    [1.0, 0.0, 5.5, 0.0]
-    """
+    """A vector as a sum of columns and values."""
 
     def __init__(self, n, columns, values):
         self.n, self._columns, self._values = n, [columns], [values]

@@ -16,22 +16,6 @@ class Places:
 
     Positive numbers are placed at their logarithms; 0 is placed before and inf after them, with a gap.
     Other values (names, negative numbers) have equal distances.
-
-    Parameters
-    ----------
-    values : sequence
-        May have repetitions.
-
-    Attributes
-    ----------
-    values : list
-        Distinct values: numbers in ascending order, other values in the original order.
-
-    Examples
-    --------
-    >>> places = Places("tau", [0, 1, 2, 4])
-    >>> places.inactive, [float(place) for place in places.places]
-    ([True, False, False, False], [-1.6, 0.0, 1.0, 2.0])
     """
 
     def __init__(self, name: str, values: Iterable[Any]) -> None:
