@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from margins.data.structure import checked_csr
 from margins.data.validation import check_unmasked, checked_labels
-from margins.model_selection.folds import part_of, rows_of
+from margins.model_selection.folds import part_of, select_rows
 from margins.model_selection.keys import digest
 from margins.parameters import BOOLEAN, Interval, check, optional
 
@@ -55,7 +55,7 @@ class Data:
 
     def part(self, rows):
         """Return X, y and groups of some rows."""
-        return rows_of(self.X, rows), self.y[rows], part_of(self.groups, rows)
+        return select_rows(self.X, rows), self.y[rows], part_of(self.groups, rows)
 
 
 def _column(values, name, caller):

@@ -100,7 +100,7 @@ def _rows(part, n_samples, fold):
     return rows.astype(np.int64) % n_samples
 
 
-def rows_of(X, rows):
+def select_rows(X, rows):
     """Return some rows of an array, a sparse matrix or a data frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 

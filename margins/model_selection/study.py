@@ -17,7 +17,7 @@ from margins.model_selection.intervals import (
 )
 from margins.model_selection.records import encoded, from_text, record, timeless, to_text
 from margins.model_selection.refits import Refits
-from margins.model_selection.tables import frame, latex, markdown, rows_of, summary
+from margins.model_selection.tables import frame, latex, markdown, records_of, summary
 
 
 @record
@@ -286,15 +286,15 @@ class Study:
         ImportError
             If pandas is not installed.
         """
-        return frame(rows_of(self, rows))
+        return frame(records_of(self, rows))
 
     def to_latex(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
         """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
-        return latex(rows_of(self, rows), options)
+        return latex(records_of(self, rows), options)
 
     def to_markdown(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
         """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
-        return markdown(rows_of(self, rows), options)
+        return markdown(records_of(self, rows), options)
 
     def best_estimator(
         self,

@@ -64,7 +64,7 @@ def fit_rows(study: Any) -> Iterator[dict[str, Any]]:
 ROWS = {"folds": fold_rows, "settings": setting_rows, "fits": fit_rows}
 
 
-def rows_of(study: Any, kind: str) -> list[dict[str, Any]]:
+def records_of(study: Any, kind: str) -> list[dict[str, Any]]:
     """Return the rows of a study of a kind in `ROWS`; raise ValueError for any other kind."""
     if kind not in ROWS:
         raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {kind!r}.")
@@ -135,7 +135,7 @@ def _escaped(value):
     return MARKUP.sub(r"\\\g<0>", " ".join(value.split()))
 
 
-def text_of(setting):
+def setting_as_text(setting):
     """Return a setting as readable text, without the names of pipeline steps."""
     short = {name: name.rpartition("__")[2] for name in setting}
     if len(set(short.values())) < len(short):  # two steps have a parameter of this name
@@ -149,14 +149,14 @@ def summary(study: Any) -> str:
     rows = [["fold", *metrics, "fit s", "chosen"]]
     for number, fold in enumerate(study.folds):
         scores = [f"{fold.scores[metric]:.4f}" for metric in metrics]
-        rows.append([str(number), *scores, f"{fold.fit_time:.3g}", text_of(fold.best_params)])
+        rows.append([str(number), *scores, f"{fold.fit_time:.3g}", setting_as_text(fold.best_params)])
     rows.append(["mean", *(f"{study.mean(metric):.4f}" for metric in metrics), "", ""])
     for name, interval in (("T", study.interval), ("corrected", study.corrected_interval)):
         ends = zip(*(interval(metric) for metric in metrics), strict=True)
         for end, values in zip(("from", "to"), ends, strict=True):
             rows.append([f"95 % {name} {end}", *(f"{value:.4f}" for value in values), "", ""])
     frequencies = [
-        f"  {share:4.0%}  {text_of(setting)}" for setting, share in study.selection_frequencies
+        f"  {share:4.0%}  {setting_as_text(setting)}" for setting, share in study.selection_frequencies
     ]
     lockstep = "yes" if study.lockstep else f"no: {study.lockstep_reason}"
     name = display_name_of_path(study.estimator)

@@ -17,7 +17,7 @@ from margins.data.structure import sealed
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.messages import noted, worst_of
 from margins.model_selection import lockstep, study_paths
-from margins.model_selection.folds import part_of, rows_of
+from margins.model_selection.folds import part_of, select_rows
 from margins.model_selection.pipelines import last_step
 
 # Minimum number of tasks of a search, if it has as many fits: enough to balance the load of many
@@ -162,7 +162,7 @@ def _in_lockstep(shared, task, current):
     train, test = shared.splits[task.split]
     X, y = shared.X, shared.y
     weight = part_of(shared.sample_weight, train)
-    X_train, X_test = (sealed(rows_of(X, rows), X) for rows in (train, test))
+    X_train, X_test = (sealed(select_rows(X, rows), X) for rows in (train, test))
     started = time.perf_counter()
     last = last_step(shared.estimator, task.settings)
     X_train, X_test = last.prepared(X_train, y[train], X_test)

@@ -34,7 +34,7 @@ def require(holds: object, got: object, expected: object) -> None:
         raise Violation(got, expected)
 
 
-def text_of(error: Exception) -> str:
+def error_as_text(error: Exception) -> str:
     """Return the type and the message of an exception, or its line if it has no message."""
     if str(error):
         return f"{type(error).__name__}: {error}"
@@ -57,7 +57,9 @@ def check_of(name_of: Callable[[Any], str]) -> Callable[[Callable[..., None]], C
                 except Violation as violation:
                     raise AssertionError(f"{where}{violation}.") from None
                 except Exception as error:
-                    raise AssertionError(f"{where}got {text_of(error)!r}, expected no error.") from error
+                    raise AssertionError(
+                        f"{where}got {error_as_text(error)!r}, expected no error."
+                    ) from error
 
         return check
 

@@ -7,7 +7,7 @@ import warnings
 from sklearn.utils.estimator_checks import check_estimator
 
 from margins.testing.algorithms.fits import check
-from margins.testing.reports import Violation, text_of
+from margins.testing.reports import Violation, error_as_text
 
 EQUIVALENCE = "Weighted and repeated samples are processed in different orders; results agree to eps."
 EXPECTED_FAILURES = {
@@ -36,6 +36,6 @@ def check_scikit_learn(algorithm, params, expected_failures):
         if result["status"] == "failed":
             error = result["exception"]
             raise Violation(
-                f"{text_of(error)!r} from scikit-learn's {result['check_name']}",
+                f"{error_as_text(error)!r} from scikit-learn's {result['check_name']}",
                 "no error",
             ) from error
