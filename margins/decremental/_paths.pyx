@@ -80,14 +80,9 @@ cdef class Beginning:
 cdef class Path:
     """A path over some samples.
 
-    Parameters
-    ----------
-    begin : Beginning
-        It has the columns of the near samples.
-    near : ndarray of intp, shape (n,)
-        The near samples; the group, whose dual variables are lowered to 0, comes first.
-    n_group : int
-        Number of samples in the group.
+    begin: it has the columns of the near samples.
+    near, shape (n,): the near samples; the group, whose dual variables are lowered to 0, comes first.
+    n_group: number of samples in the group.
     """
 
     cdef Beginning begin

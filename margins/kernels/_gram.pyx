@@ -14,11 +14,7 @@ ctypedef fused result_t:
 cdef class GramRows(Rows):
     """Rows of a symmetric kernel matrix that is completely stored.
 
-    Parameters
-    ----------
-    matrix : Rows, shape (m, m)
-    diagonal : ndarray of float64, shape (m,)
-        K(x_k, x_k).
+    diagonal, shape (m,): k(x_k, x_k).
     """
 
     def __init__(self, Rows matrix not None, diagonal):

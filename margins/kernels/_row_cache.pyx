@@ -134,18 +134,11 @@ cdef class ProductRows(RowCache):
     The inner products of a batch do not depend on which rows are in it, so neither cache size nor the
     order of requests changes a bit of any row.
 
-    Parameters
-    ----------
-    points : Rows, shape (m, d)
-    transform : Transform
-        Maps inner products to kernel values.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2 of the points.
-    cache_size : float
-        Memory for rows in megabytes.
-    compressed : callable, optional
-        ``compressed()`` returns the points in a storage that is read faster (Rows or None). It is called
-        before the first row is computed.
+    transform: maps inner products to kernel values.
+    sqnorms, shape (m,): |x_k|^2 of the points.
+    cache_size: memory for rows in megabytes.
+    compressed: ``compressed()`` returns the points in a storage that is read faster (Rows or None). It
+        is called before the first row is computed.
     """
 
     def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size,
@@ -259,14 +252,9 @@ cdef class ProductRows(RowCache):
 cdef class FunctionRows(RowCache):
     """Rows of any kernel, computed by a Python function under the GIL.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(indices)`` returns these rows of the kernel matrix, shape (n, m).
-    diagonal : ndarray of float64, shape (m,)
-        K(x_k, x_k).
-    cache_size : float
-        Memory for rows in megabytes.
+    function: ``function(indices)`` returns these rows of the kernel matrix, shape (n, m).
+    diagonal, shape (m,): k(x_k, x_k).
+    cache_size: memory for rows in megabytes.
     """
 
     def __init__(self, function, diagonal, double cache_size):

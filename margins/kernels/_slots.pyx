@@ -6,12 +6,8 @@ import numpy as np
 cdef class Slots:
     """Memory for some rows of a matrix of m rows.
 
-    Parameters
-    ----------
-    n_slots : int
-        Number of rows in memory.
-    m : int
-        Number of rows of the matrix, and number of elements in a row.
+    n_slots: number of rows in memory.
+    m: number of rows of the matrix, and number of elements in a row.
     """
 
     def __init__(self, Py_ssize_t n_slots, Py_ssize_t m):

@@ -114,11 +114,8 @@ def _check_shapes(n_rows, n_columns, n_row_sqnorms, n_column_sqnorms):
 cdef class ArrayTransform(Transform):
     """Kernel function of NumPy arrays, called under the GIL.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(products, x_sqnorms, z_sqnorms)`` returns kernel values in the shape of `products`,
-        with which the squared norms broadcast.
+    function: ``function(products, x_sqnorms, z_sqnorms)`` returns kernel values in the shape of
+        `products`, with which the squared norms broadcast.
     """
 
     def __init__(self, function):

@@ -9,10 +9,7 @@ undoes nothing. The start of a compiled method raises nothing.
 cdef class Context:
     """``with Context(limit):`` calls ``limit.enter(number)`` and ``limit.leave(number)``.
 
-    Parameters
-    ----------
-    limit : object
-        Its `leave` may be called again, and then finishes its work.
+    limit: its `leave` may be called again, and then finishes its work.
     """
 
     def __init__(self, limit):

@@ -8,10 +8,7 @@ max_derivatives: int = MAX_DERIVATIVES
 cdef class StepLengths:
     """Step lengths of a line search whose derivatives are sums over parts of the data.
 
-    Parameters
-    ----------
-    slope : float
-        Derivative at 0, which is negative.
+    slope: derivative at 0, which is negative.
     """
 
     cdef Bracket bracket

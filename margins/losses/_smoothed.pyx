@@ -93,17 +93,10 @@ cdef inline double _one_if(bint condition) noexcept nogil:
 cdef class SmoothLoss:
     """Smooth losses of some samples.
 
-    Parameters
-    ----------
-    centre : ndarray of float64, shape (m,)
-        c_k, which `reduce_smoothing` changes; 0 for a loss that is smooth itself.
-    upper : ndarray of float64, shape (m,)
-        U_k; inf: no upper bound.
-    curvature : ndarray of float64, shape (m,)
-        sigma_k is `factor` times this.
-    factor : float
-    is_smoothed : bool
-        True: the loss approximates a loss that is not smooth.
+    centre, shape (m,): c_k, which `reduce_smoothing` changes; 0 for a loss that is smooth itself.
+    upper, shape (m,): u_k; inf: no upper bound.
+    curvature, shape (m,): sigma_k is `factor` times this.
+    is_smoothed: True: the loss approximates a loss that is not smooth.
     """
 
     def __init__(self, double[::1] centre not None, const double[::1] upper not None,

@@ -362,7 +362,7 @@ cdef class Rules:
 
     # This wraps the C method for checks and tests.
     def py_repetitions(self, double product, double sqnorm, dict state=None, double eta=1.0,
-                        double most=INFINITY, bint positive=True) -> float:
+                       double most=INFINITY, bint positive=True) -> float:
         cdef State s = _state_of(state)
         cdef Sample sample
         sample.k, sample.positive, sample.product, sample.sqnorm = 0, positive, product, sqnorm

@@ -67,16 +67,10 @@ cdef class ConjugateSteps:
     this set in any order. After each pass, call `gap` once, then optionally `step`. Directions last from one pass
     over all samples to the next, unless that pass restarts them.
 
-    Parameters
-    ----------
-    data : BinaryData
-        The samples, with a diagonal D_k > 0 or with upper bounds of the dual variables.
-    a : WeightVector
-        The weight vector, with dual variables.
-    target : float
-        Value of a.y_k at the margin.
-    full_set_share : float
-        A working set with more than this share of the samples is extended to all samples.
+    data: the samples, with a diagonal D_k > 0 or with upper bounds of the dual variables.
+    a: the weight vector, with dual variables.
+    target: value of a.y_k at the margin.
+    full_set_share: A working set with more than this share of the samples is extended to all samples.
     """
 
     cdef BinaryData data

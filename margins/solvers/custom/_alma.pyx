@@ -72,18 +72,11 @@ cdef void _fold(
 cdef class AlmaLoop(SampleLoop):
     """ALMA's loop over samples.
 
-    Parameters
-    ----------
-    norms : ndarray of float64, shape (m,)
-        n_k. Samples of norm 0 are skipped.
-    p : float, at least 2
-    eps : float in (0, 1]
-    v, u : ndarrays of float64, shape (n_features + 1,)
-        The same array if p is 2, otherwise two. Updated in place.
-    beta : ndarray of float64, shape (m,), or None
-        Updated in place. None: not kept, so every sample is processed as if for the first time.
-    scalars : ndarray of float64, shape (N,)
-        Updated in place.
+    norms, shape (m,): n_k. Samples of norm 0 are skipped.
+    v, u, shape (n_features + 1,): the same array if p is 2, otherwise two. Updated in place.
+    beta, shape (m,): updated in place. None: not kept, so every sample is processed as if for the first
+        time.
+    scalars, shape (N,): updated in place.
     """
 
     def __init__(self, const double[::1] norms not None, double p, double eps, double[::1] v not None,

@@ -11,13 +11,9 @@ import numpy as np
 cdef class Elements:
     """A copy of [x_k - centre, rho], for one sample at a time.
 
-    Parameters
-    ----------
-    data : BinaryData
-    centre : ndarray of float64, shape (n_features,), optional
-        Features are measured from this; only for samples with an intercept that store all features.
-    keeps_zeros : bool
-        True: all elements of dense samples are copied, in order.
+    centre, shape (n_features,): features are measured from this; only for samples with an intercept that
+        store all features.
+    keeps_zeros: True: all elements of dense samples are copied, in order.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] centre=None, bint keeps_zeros=False):

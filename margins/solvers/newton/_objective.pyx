@@ -89,39 +89,19 @@ cdef class Point:
 cdef class Objective:
     """The objective over a working set, with the dual variables of all other samples fixed.
 
-    Parameters
-    ----------
-    data : BinaryData
-    working_set : ndarray of int32
-        Indices of samples, ascending.
-    fixed : ndarray of float64, shape (n,)
-        r, the sum of alpha_k y_k over all other samples.
-    fixed_value : float
-        The contribution of their alpha_k to the dual objective, apart from |a|^2 / 2.
-    w : ndarray of float64, shape (n,)
-        Starting point.
-    margins : ndarray of float64
-        w.y_k of the working set; overwritten.
-    losses : SmoothLoss
-        Losses of the working set; smoothing is reduced as steps converge.
-    hessian : Hessian
-
-    Attributes
-    ----------
-    w : ndarray of float64, shape (n,)
-    dual : ndarray of float64
-        Dual variables of the working set at w.
-    combination : ndarray of float64, shape (n,)
-        sum_k alpha_k y_k over the working set, recomputed for every w.
-    margins : ndarray of float64
-        w.y_k of the working set.
-    is_exact : bool
-        True: `margins` are products with w. False: they were passed, or interpolated along a step, with rounding
-        errors.
-    gap : float
-        Primal value minus dual value.
-    value : float
-        Dual value.
+    working_set: indices of samples, ascending.
+    fixed, shape (n,): r, the sum of alpha_k y_k over all other samples.
+    fixed_value: the contribution of their alpha_k to the dual objective, apart from |a|^2 / 2.
+    w, shape (n,): starting point.
+    margins: w.y_k of the working set; overwritten.
+    losses: losses of the working set; smoothing is reduced as steps converge.
+    dual: dual variables of the working set at w.
+    combination, shape (n,): sum_k alpha_k y_k over the working set, recomputed for every w.
+    margins: w.y_k of the working set.
+    is_exact: True: `margins` are products with w. False: they were passed, or interpolated along a step,
+        with rounding errors.
+    gap: primal value minus dual value.
+    value: dual value.
     """
 
     cdef BinaryData data
