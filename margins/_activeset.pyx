@@ -28,17 +28,11 @@ import numpy as np
 class Level(NamedTuple):
     """One level of the nested active sets: which samples enter it, and how often it is processed.
 
-    Attributes
-    ----------
-    passes : int
-        Maximum number of passes each time the level is built.
-    factor : float
-        A sample enters if ``p <= factor * threshold`` when it is processed; -inf: no sample enters for this
-        reason.
-    supported : bool
-        A sample enters if its dual variable is positive when it is processed.
-    updated : bool
-        A sample enters if it is updated and its dual variable is positive afterwards.
+    passes: maximum number of passes each time the level is built.
+    factor: A sample enters if ``p <= factor * threshold`` when it is processed; -inf: no sample enters for
+        this reason.
+    supported: A sample enters if its dual variable is positive when it is processed.
+    updated: A sample enters if it is updated and its dual variable is positive afterwards.
     """
 
     passes: int
@@ -50,12 +44,8 @@ class Level(NamedTuple):
 cdef class ActiveSets(SampleLoop):
     """A full epoch with nested active sets; without levels, a plain epoch.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        From the largest set to the smallest.
-    n_samples : int
-        Maximum number of samples in an order.
+    levels: from the largest set to the smallest.
+    n_samples: maximum number of samples in an order.
     """
 
     def __cinit__(self, levels: Sequence[Level], Py_ssize_t n_samples):
@@ -81,12 +71,8 @@ cdef class ActiveSets(SampleLoop):
                    const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
         """Process every sample of `order`, then the active sets.
 
-        Parameters
-        ----------
-        full_pass_rules : Rules, optional
-            Rules of the pass over all samples, if they differ from the rules of the active sets.
-        averaging : Averaging, optional
-            Receives every hypothesis before it is updated.
+        full_pass_rules: rules of the pass over all samples, if they differ from the rules of the active sets.
+        averaging: receives every hypothesis before it is updated.
 
         Returns
         -------
@@ -150,12 +136,8 @@ cdef class ActiveSets(SampleLoop):
                       Averaging averaging=None, const int32_t[::1] members=None) -> None:
         """Make the second part of `full_epoch`: the active sets, after a full pass.
 
-        Parameters
-        ----------
-        data, a, rules, averaging
-            As in `full_epoch`.
-        members : ndarray of int32, optional
-            The first active set, in its order. None: the set that the last full pass kept.
+        data, a, rules, averaging: as in `full_epoch`.
+        members: the first active set, in its order. None: the set that the last full pass kept.
         """
         a.check_fit(data)
         if self.n_levels == 0:

@@ -28,24 +28,15 @@ cdef int MAX_CROSSINGS = 20
 cdef class Beginning:
     """The start of paths.
 
-    Parameters
-    ----------
-    sides : ndarray of int8, shape (m,)
-        ZERO, FREE, UPPER or GONE.
-    moving : ndarray of float64, shape (m,)
-        At the solution: alpha of the FREE samples, sigma of all others.
-    excess : ndarray of float64, shape (m,)
-        `moving` minus the values at which paths start. It is added along each path.
-    upper : ndarray of float64, shape (m,)
-        Upper bounds of alpha.
-    sizes : ndarray of float64, shape (m,)
-        M_kk.
-    columns : ndarray of float64, shape (n_columns, m)
-        Columns of T, one in each row.
-    places : ndarray of intp, shape (m,)
-        The row of each sample in `columns`.
-    rounding : float
-        Distance beyond a bound that counts as passing it, relative to the margin 1 and to the largest alpha.
+    sides, shape (m,): ZERO, FREE, UPPER or GONE.
+    moving, shape (m,): at the solution: alpha of the FREE samples, sigma of all others.
+    excess, shape (m,): `moving` minus the values at which paths start. It is added along each path.
+    upper, shape (m,): upper bounds of alpha.
+    sizes, shape (m,): M_kk.
+    columns, shape (n_columns, m): columns of T, one in each row.
+    places, shape (m,): the row of each sample in `columns`.
+    rounding: distance beyond a bound that counts as passing it, relative to the margin 1 and to the largest
+        alpha.
     """
 
     cdef const signed char[::1] sides

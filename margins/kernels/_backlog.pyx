@@ -34,14 +34,9 @@ cdef class Backlog:
 
     Methods return False after an error, which the columns (Ctrl-C) or the transform store.
 
-    Parameters
-    ----------
-    columns : Columns
-        Columns of the points of the kernel matrix, with their squared norms.
-    transform : Transform
-        Maps inner products to kernel values.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2 of the points.
+    columns: columns of the points of the kernel matrix, with their squared norms.
+    transform: maps inner products to kernel values.
+    sqnorms, shape (m,): |x_k|^2 of the points.
     """
 
     def __cinit__(self, Columns columns not None, Transform transform not None, const double[::1] sqnorms not None):

@@ -18,16 +18,10 @@ cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 cdef class Columns:
     """Points as the columns of a dense matrix.
 
-    Parameters
-    ----------
-    points : Rows, shape (m, d)
-        Points from which to choose.
-    n_columns : int
-        Maximum number of points chosen at once; `MAX_COLUMNS` are enough.
-    longest : int
-        Maximum number of elements in a row to multiply with.
-    sqnorms : ndarray of float64, shape (m,), optional
-        |x_k|^2 of the points, for callers that need the squared norms of the columns.
+    points, shape (m, d): points from which to choose.
+    n_columns: maximum number of points chosen at once; `MAX_COLUMNS` are enough.
+    longest: maximum number of elements in a row to multiply with.
+    sqnorms, shape (m,): |x_k|^2 of the points, for callers that need the squared norms of the columns.
     """
 
     def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest,

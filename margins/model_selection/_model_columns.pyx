@@ -21,25 +21,15 @@ from margins.rules import LongestSurvivor
 cdef class ModelColumns(SampleLoop):
     """The columns of models that are trained on the same samples in the same order.
 
-    Parameters
-    ----------
-    rows : Rows
-        Not the rows of a kernel.
-    codes : ndarray of float64, shape (m,)
-        The class of every sample, a whole number.
-    sqnorms : ndarray of float64, shape (m,)
-        |x_k|^2.
-    models : sequence
-        Each with attributes `parameters` (with `code`, its positive class; `sq_intercept_scaling`, rho^2; `negative`
-        and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
+    rows: not the rows of a kernel.
+    codes, shape (m,): the class of every sample, a whole number.
+    sqnorms, shape (m,): |x_k|^2.
+    models: each with attributes `parameters` (with `code`, its positive class; `sq_intercept_scaling`, rho^2;
+        `negative` and `positive`, the thresholds of either label; `gain`; `max_iter`), `bound` (inf: none),
         `child` (index of the model that differs only in having the next larger bound, or -1), `has_parent`
-        (True for the child of a model), `data` (the binary problem) and `averagings` (names to Averaging;
-        a child gets copies when its column is split off).
-
-    Attributes
-    ----------
-    n_columns : int
-        Number of columns in use; models in training that share a column count once.
+        (True for the child of a model), `data` (the binary problem) and `averagings` (names to Averaging; a
+        child gets copies when its column is split off).
+    n_columns: number of columns in use; models in training that share a column count once.
     """
 
     def __cinit__(self, Rows rows not None, codes, sqnorms, models):

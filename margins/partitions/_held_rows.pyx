@@ -10,11 +10,7 @@ import numpy as np
 cdef class HeldRows(Rows):
     """Rows, none of which is held at first.
 
-    Parameters
-    ----------
-    n_rows, n_features : int
-    n_stored : int
-        Numbers stored by all rows together.
+    n_stored: numbers stored by all rows together.
     """
 
     def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, Py_ssize_t n_stored):

@@ -22,10 +22,7 @@ import numpy as np
 cdef class MiniBatches(SampleLoop):
     """Epochs in mini-batches, for the samples of one run.
 
-    Parameters
-    ----------
-    size : int
-        k, the number of samples in a batch. Samples that remain at the end of an epoch start the next one.
+    size: k, the number of samples in a batch. Samples that remain at the end of an epoch start the next one.
     """
 
     def __init__(self, Py_ssize_t size):

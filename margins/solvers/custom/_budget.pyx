@@ -41,13 +41,9 @@ cdef double ROUNDING = 1e-12
 cdef class Cache(SampleLoop):
     """The samples that a perceptron keeps, and its loop.
 
-    Parameters
-    ----------
-    size : int
-        Maximum number of members; 0: unbounded, but distilled.
-    generator : numpy.random.Generator, optional
-        If given, a full cache loses a random member, the i-th, ``i = floor(u size)``. Every sample draws one u,
-        needed or not, so that results do not depend on the chunks of a stream.
+    size: maximum number of members; 0: unbounded, but distilled.
+    generator: if given, a full cache loses a random member, the i-th, ``i = floor(u size)``. Every sample
+        draws one u, needed or not, so that results do not depend on the chunks of a stream.
     """
 
     def __init__(self, Py_ssize_t size=0, generator=None):

@@ -30,22 +30,14 @@ from margins.rules._weight_vector cimport weight_of
 cdef class SecondOrderLoop(SampleLoop):
     """The second-order perceptron's loop over samples.
 
-    Parameters
-    ----------
-    T : ndarray of float64, shape (n_features + 1, n_features + 1)
-    w, v : ndarrays of float64, shape (n_features + 1,)
-        The last coordinate belongs to the augmentation.
-    alpha : ndarray of float64, shape (m,), or None
+    T, shape (n_features + 1, n_features + 1)
+    w, v, shape (n_features + 1,): the last coordinate belongs to the augmentation.
+    alpha, shape (m,): None: not kept.
 
     All arrays are updated in place.
 
-    Attributes
-    ----------
-    n_mistakes : int
-    dual_sum : float
-        Total weight of the mistakes.
-    slack_sqnorm : float
-        The sum of D_k over the mistakes, times the squares of their weights.
+    dual_sum: total weight of the mistakes.
+    slack_sqnorm: the sum of D_k over the mistakes, times the squares of their weights.
     """
 
     def __init__(self, double[:, ::1] T not None, double[::1] w not None, double[::1] v not None,

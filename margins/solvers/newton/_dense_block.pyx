@@ -20,14 +20,10 @@ cdef Py_ssize_t SINGLE_BLOCK = 512
 cdef class DenseBlock:
     """Rows whose outer products have not been added yet.
 
-    Parameters
-    ----------
-    n : int
-        Length of a row.
-    m : int
-        Upper bound on the number of rows.
-    is_double : bool
-        False: products are computed in single precision, and the sums of blocks added in double precision.
+    n: length of a row.
+    m: upper bound on the number of rows.
+    is_double: False: products are computed in single precision, and the sums of blocks added in double
+        precision.
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t m, bint is_double):

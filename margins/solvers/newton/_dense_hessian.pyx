@@ -42,22 +42,11 @@ cdef double MIN_PIVOT = 4e-6
 cdef class DenseHessian(Hessian):
     """The sum of s_k y_k y_k^T over the free samples, stored and updated from step to step.
 
-    Parameters
-    ----------
-    data : BinaryData
-    curvature : ndarray of float64, shape (m,)
-        s_k; 0 for samples that the sum always leaves out.
-    in_blocks : bool
-        True: samples are added as dense rows, in blocks, by BLAS.
-    centre : ndarray of float64, shape (n_features,), optional
-        c; None: 0.
-    is_double : bool
-        True: these blocks are multiplied in double precision from the start.
-
-    Attributes
-    ----------
-    included : ndarray of int8, shape (m,)
-        1 for the samples in the sum.
+    curvature, shape (m,): s_k; 0 for samples that the sum always leaves out.
+    in_blocks: True: samples are added as dense rows, in blocks, by BLAS.
+    centre, shape (n_features,): c; None: 0.
+    is_double: True: these blocks are multiplied in double precision from the start.
+    included, shape (m,): 1 for the samples in the sum.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None, bint in_blocks=False,

@@ -18,18 +18,9 @@ import numpy as np
 cdef class Hessian:
     """The base class of Hessians.
 
-    Parameters
-    ----------
-    data : BinaryData
-    curvature : ndarray of float64, shape (m,)
-        s_k > 0.
-
-    Attributes
-    ----------
-    included : ndarray of int8, shape (m,)
-        1 for the samples that must be in the working set of the next `update`.
-    n_read : int
-        Number of samples read so far for Hessian-vector products.
+    curvature, shape (m,): s_k > 0.
+    included, shape (m,): 1 for the samples that must be in the working set of the next `update`.
+    n_read: number of samples read so far for Hessian-vector products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None):

@@ -34,14 +34,9 @@ cdef Py_ssize_t MAX_PRODUCTS = 300
 cdef class HessianVectorProduct(Hessian):
     """The sum of s_k y_k y_k^T over the free samples, never stored.
 
-    Parameters
-    ----------
-    data : BinaryData
-    curvature : ndarray of float64, shape (m,)
-        s_k > 0.
-    max_read : int
-        Maximum number of samples read for products; after that, `solve` fails. If samples are nearly separable
-        and C is large, there are many steps, each with hundreds of products.
+    curvature, shape (m,): s_k > 0.
+    max_read: maximum number of samples read for products; after that, `solve` fails. If samples are nearly
+        separable and C is large, there are many steps, each with hundreds of products.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):

@@ -25,17 +25,11 @@ cdef double OVERHEAD = 8
 cdef class OuterSum:
     """The lower triangle of the sum of s_k y_k y_k^T, at first 0.
 
-    Parameters
-    ----------
-    data : BinaryData
-    curvature : ndarray of float64, shape (m,)
-        s_k >= 0.
-    centre : ndarray of float64, shape (n_features,), optional
-        Features are measured from this; only for samples with an intercept that store all features.
-    in_blocks : bool
-        True: samples are added as dense rows, in blocks, by BLAS.
-    is_double : bool
-        True: these blocks are multiplied in double precision.
+    curvature, shape (m,): s_k >= 0.
+    centre, shape (n_features,): features are measured from this; only for samples with an intercept that
+        store all features.
+    in_blocks: True: samples are added as dense rows, in blocks, by BLAS.
+    is_double: True: these blocks are multiplied in double precision.
     """
 
     def __init__(self, BinaryData data not None, const double[::1] curvature not None, const double[::1] centre,
