@@ -1,4 +1,4 @@
-"""Bounds of margins hold: whatever feasible dual variables and directions they come from."""
+"""Bounds of margins hold for any feasible dual variables and directions."""
 
 import warnings
 from fractions import Fraction
@@ -23,7 +23,7 @@ def margins_without(X, signs, number, loss, is_free, C=1.0):
 
 
 @pytest.mark.parametrize(("loss", "is_free"), KINDS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_bounds_by_any_feasible_variables_hold(loss, is_free, seed):
     X, signs = clouds(seed, m=20)
     problem, rng = problem_of(X, signs, loss, is_free), np.random.default_rng(seed)
@@ -35,9 +35,8 @@ def test_bounds_by_any_feasible_variables_hold(loss, is_free, seed):
         directions = np.where(kept, rng.normal(size=(30, 20)), 0.0)
         if is_free:  # balanced, as they must be
             positive = signs > 0
-            alpha[:, positive] *= (alpha[:, ~positive].sum(axis=1) / alpha[:, positive].sum(axis=1))[
-                :, None
-            ]
+            ratios = alpha[:, ~positive].sum(axis=1) / alpha[:, positive].sum(axis=1)
+            alpha[:, positive] *= ratios[:, None]
             alpha /= np.maximum(alpha.max(axis=1, keepdims=True), 1.0)
             first = int(np.flatnonzero(kept)[0])
             directions[:, first] += signs[first] * (signs[number] - directions @ signs)
@@ -153,7 +152,7 @@ def test_bounds_of_scores_that_are_small_differences_of_large_numbers_hold(C, of
     """
     classifier = margins.MarginClassifier(C=C, penalize_intercept=False, kernel=kernel, random_state=0)
     pairs, labels = np.arange(20) // 2, np.arange(20) % 2
-    for seed in range(3):
+    for seed in range(3 if offset < 1e7 else 1):
         x = offset + np.random.default_rng(seed).normal(size=20)
         result = margins.leave_one_out(classifier, x[:, None], labels, groups=pairs)
         for number in range(20):
@@ -177,11 +176,11 @@ def test_a_gap_at_a_multiple_of_the_model_bounds_margins_by_that_multiple():
 
 @pytest.mark.parametrize("penalize_intercept", [True, False])
 def test_bounds_are_in_order_and_hold_for_large_penalties(penalize_intercept):
-    for seed in range(12):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.integers(-4, 5, (12, 2)) * 2.0 ** rng.integers(8, 20)
         y = (X[:, 0] + X[:, 0].std() * rng.normal(size=12) > 0).astype(int)
-        if len(set(y)) < 2 or min(np.bincount(y)) < 3:
+        if min(np.bincount(y, minlength=2)) < 3:
             continue
         params = {"C": 10, "loss": "hinge", "penalize_intercept": penalize_intercept}
         result = margins.leave_one_out(margins.MarginClassifier(**params), X, y)
