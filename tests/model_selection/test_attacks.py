@@ -124,23 +124,12 @@ def test_text_that_is_no_study_is_rejected(text):
         Study.from_json(text)
 
 
-def test_one_study_is_nothing_to_compare():
-    with pytest.raises(TypeError, match="Got one Study"):
-        compare(search(pam(), {"tau": [0]}))
-
-
 # -------------------------------------------------------------------------------------------- pictures
 
-
-@pytest.fixture
-def plotting():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    yield pytest.importorskip("margins.plotting")
-    matplotlib.pyplot.close("all")
+plotting = pytest.importorskip("margins.plotting")
 
 
-def test_picture_of_a_comparison_by_another_metric(plotting):
+def test_picture_of_a_comparison_by_another_metric():
     metrics = {"scoring": ["accuracy", "roc_auc"], "refit": "accuracy"}
     studies = {
         "long": search(pam(), {"tau": [0, 1]}, **metrics),
@@ -162,12 +151,12 @@ def test_picture_of_a_comparison_by_another_metric(plotting):
         {"tau": [10**20, 1, 2]},
     ],
 )
-def test_landscapes_of_any_grid(plotting, grid):
+def test_landscapes_of_any_grid(grid):
     display = plotting.LandscapeDisplay.from_study(search(pam(), grid))
     assert np.isfinite(display.scores).any()
 
 
-def test_landscape_rejects_unknown_parameters(plotting):
+def test_landscape_rejects_unknown_parameters():
     study = search(pam(), {"tau": [0, 1]})
     with pytest.raises(ValueError, match="zz"):
         plotting.LandscapeDisplay.from_study(study, metric="zz")
@@ -175,7 +164,7 @@ def test_landscape_rejects_unknown_parameters(plotting):
         plotting.LandscapeDisplay.from_study(study, stage=5)
 
 
-def test_landscape_shows_the_best_beside_nan(plotting):
+def test_landscape_shows_the_best_beside_nan():
     def score(estimator, X, y):
         return float("nan") if estimator.lam == 1 and estimator.tau == 0 else 0.5 + 0.1 * estimator.lam
 
@@ -184,7 +173,7 @@ def test_landscape_shows_the_best_beside_nan(plotting):
     assert display.scores.tolist() == [[0.5, 0.6]]
 
 
-def test_curves_have_names_of_their_own(plotting):
+def test_curves_have_names_of_their_own():
     fits = [pam().fit(X, y) for _ in range(2)]
     with pytest.raises(ValueError, match="names of .* must be 2 distinct names"):
         plotting.EpochsDisplay.from_estimator(*fits, names=["a", "a"])

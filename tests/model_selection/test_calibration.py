@@ -1,7 +1,6 @@
 """Probabilities of MarginClassifierCV: those of CalibratedClassifierCV, without its fits."""
 
 import pickle
-import warnings
 from itertools import islice
 
 import numpy as np
@@ -12,7 +11,7 @@ from scikit_learn_checks import VERSION
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -28,13 +27,13 @@ def sets():
     for load in (load_breast_cancer, load_iris, load_wine, load_digits):
         X, y = load(return_X_y=True)
         yield StandardScaler().fit_transform(X), y
-    for seed in range(6):
+    for seed in range(3):
         yield make_classification(
             400, 8, n_informative=4, n_classes=2 + seed % 3, flip_y=0.1, random_state=seed
         )
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(7))
 @pytest.mark.parametrize("method", METHODS)
 def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
     X, y = next(islice(sets(), number, None))
@@ -66,8 +65,7 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_no_fit_is_made_for_probabilities(kernel, monkeypatch):
     X, y = load_iris(return_X_y=True)
-    fits = []
-    fit = margins.MarginClassifier.fit
+    fits, fit = [], margins.MarginClassifier.fit
     monkeypatch.setattr(
         margins.MarginClassifier, "fit", lambda self, *args: (fits.append(self), fit(self, *args))[1]
     )
@@ -98,6 +96,7 @@ def noise(seed=0, n_classes=2):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore:calibration of:UserWarning")
 def test_predictions_have_the_largest_probability(method, multi_class, n_classes):
+    da = pytest.importorskip("dask.array")
     differ = 0
     for X, y in (
         noise(0, n_classes),
@@ -114,18 +113,11 @@ def test_predictions_have_the_largest_probability(method, multi_class, n_classes
         assert_array_equal(classifier.predict(chunks), expected[rows])
         assert_allclose(classifier.predict_proba(chunks), classifier.predict_proba(X)[rows], rtol=1e-9)
         assert classifier.score(chunks) == pytest.approx(classifier.score(X, y))
+        lazy = da.from_array(X, chunks=(100, -1))
+        assert_array_equal(classifier.predict(lazy).compute(), expected)
+        assert classifier.score(lazy, da.from_array(y, chunks=100)) == classifier.score(X, y)
         differ += np.count_nonzero(expected != classifier.estimator_.predict(X))
     assert differ > 0 or method == "temperature"
-
-
-def test_predictions_of_dask_arrays_have_the_largest_probability():
-    da = pytest.importorskip("dask.array")
-    X, y = make_classification(300, 8, n_informative=4, n_classes=3, flip_y=0.3, random_state=0)
-    classifier = margins.MarginClassifierCV(Cs=[0.1], calibration="isotonic").fit(X, y)
-    lazy = da.from_array(X, chunks=(100, 8))
-    assert_array_equal(classifier.predict(lazy).compute(), classifier.predict(X))
-    assert_allclose(classifier.predict_proba(lazy).compute(), classifier.predict_proba(X), rtol=1e-9)
-    assert classifier.score(lazy, da.from_array(y, chunks=100)) == classifier.score(X, y)
 
 
 def test_scores_that_rank_the_classes_in_reverse_are_reported():
@@ -140,21 +132,11 @@ def test_scores_that_rank_the_classes_in_reverse_are_reported():
         classifier.fit(*noise(0, 3))
     constant = np.zeros((40, 1))
     with pytest.warns(UserWarning, match="do not tell the classes apart: .* class 1 does not rise"):
-        margins.MarginClassifierCV(Cs=[1.0], calibration="isotonic", cv=2, random_state=0).fit(
-            constant, y
-        )
+        classifier.set_params(calibration="isotonic").fit(constant, y)
     if "temperature" in METHODS:
+        classifier.set_params(calibration="temperature")
         with pytest.warns(UserWarning, match="do not tell the classes apart"):
-            margins.MarginClassifierCV(calibration="temperature", random_state=0).fit(X, y)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_scores_that_rank_the_classes_are_not_reported(method):
-    for X, y in islice(sets(), 6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            margins.MarginClassifierCV(Cs=[0.1], calibration=method, random_state=0).fit(X, y)
+            classifier.fit(X, y)
 
 
 def test_without_calibration_there_are_no_probabilities():
@@ -206,16 +188,12 @@ def test_probabilities_say_which_fit_they_need():
 
 def test_every_sample_must_be_in_one_test_set_whose_fold_has_all_classes():
     X, y = load_iris(return_X_y=True)
-    trained = []
     for cv, match in (
         (ShuffleSplit(3, random_state=0), "every sample is in exactly one test set. Got sample"),
         (KFold(3), r"of all 3 classes in every training set. Got none of \[0\] in that of fold 0"),
     ):
-        classifier = margins.MarginClassifierCV(Cs=[1.0], cv=cv, calibration="sigmoid")
         with pytest.raises(ValueError, match=match):
-            classifier.fit(X, y)
-        trained.append(hasattr(classifier, "C_"))
-    assert trained[0] is False
+            margins.MarginClassifierCV(Cs=[1.0], cv=cv, calibration="sigmoid").fit(X, y)
 
 
 def test_a_class_without_weight_is_named():

@@ -1,7 +1,6 @@
 """MarginClassifierCV: the scores of fits to each fold, the C that they select, and their proofs."""
 
 import linecache
-import pickle
 import re
 import warnings
 
@@ -10,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scikit_learn_checks import EQUIVALENCE, assert_passes_scikit_learn
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss, make_scorer, recall_score
@@ -53,6 +51,12 @@ def irises():
 each_data = pytest.mark.parametrize("load", [tumours, irises])
 
 
+def assert_same_optimum(fits, alone):
+    for fit, other in zip(fits, alone.certificates_, strict=True):
+        assert fit.certificate.dual <= other.primal * (1 + 1e-9)
+        assert other.dual <= fit.certificate.primal * (1 + 1e-9)
+
+
 @each_setting
 @each_data
 def test_scores_and_certificates_are_those_of_fits_to_each_fold(load, params):
@@ -65,10 +69,9 @@ def test_scores_and_certificates_are_those_of_fits_to_each_fold(load, params):
             alone = margins.MarginClassifier(C=C, **params).fit(X[train], y[train])
             score = alone.score(X[test], y[test])
             assert abs(found.scores_[fold, i] - score) <= 1.01 / len(test)  # up to eps
-            for fit, other in zip(found.fold_fits_[fold][i], alone.certificates_, strict=True):
-                assert fit.converged and fit.certificate.gap <= 2.1e-4
-                assert fit.certificate.dual <= other.primal * (1 + 1e-9)
-                assert other.dual <= fit.certificate.primal * (1 + 1e-9)
+            fits = found.fold_fits_[fold][i]
+            assert all(fit.converged and fit.certificate.gap <= 2.1e-4 for fit in fits)
+            assert_same_optimum(fits, alone)
     best = CS[int(np.argmax(found.scores_.mean(axis=0)))]
     assert best == found.C_ == found.estimator_.C
     refitted = margins.MarginClassifier(C=best, **params).fit(X, y)
@@ -97,9 +100,7 @@ def test_samples_of_many_features_share_a_gram_matrix():
         for i, C in enumerate(found.Cs_):
             alone = margins.MarginClassifier(C=C, eps=1e-3, random_state=0).fit(X[train], y[train])
             assert found.scores_[fold, i] == pytest.approx(alone.score(X[test], y[test]), abs=0.11)
-            (fit,) = found.fold_fits_[fold][i]
-            assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
-            assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+            assert_same_optimum(found.fold_fits_[fold][i], alone)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -132,9 +133,7 @@ def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
     for fold, (train, test) in enumerate(folds):
         train, test = np.arange(250)[np.asarray(train)], np.asarray(test)
         alone = margins.MarginClassifier(C=CS[0], **params).fit(X[train], y[train])
-        (fit,) = found.fold_fits_[fold][0]
-        assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
-        assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+        assert_same_optimum(found.fold_fits_[fold][0], alone)
         assert found.scores_[fold, 0] == pytest.approx(alone.score(X[test], y[test]), abs=0.03)
 
 
@@ -157,9 +156,7 @@ def test_weights_of_0_leave_samples_out_of_every_fold(kernel):
     found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(X, y, weight)
     for fold, (train, _) in enumerate(StratifiedKFold(3).split(X, y)):
         alone = margins.MarginClassifier(C=1.0, **params).fit(X[train], y[train], weight[train])
-        (fit,) = found.fold_fits_[fold][CS.index(1.0)]
-        assert fit.certificate.dual <= alone.certificates_[0].primal * (1 + 1e-9)
-        assert alone.certificates_[0].dual <= fit.certificate.primal * (1 + 1e-9)
+        assert_same_optimum(found.fold_fits_[fold][CS.index(1.0)], alone)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -227,16 +224,6 @@ def test_without_refit_C_is_selected_and_nothing_predicts():
         classifier.predict(X)
 
 
-def test_clones_and_pickles():
-    X, y = irises()
-    classifier = margins.MarginClassifierCV(Cs=[0.1, 10], cv=3, kernel="rbf").fit(X, y)
-    copied = pickle.loads(pickle.dumps(classifier))
-    assert_array_equal(copied.decision_function(X), classifier.decision_function(X))
-    assert copied.C_ == classifier.C_
-    fresh = clone(classifier)
-    assert not hasattr(fresh, "C_") and fresh.get_params() == classifier.get_params()
-
-
 def test_fits_of_folds_that_are_not_proven_are_counted():
     X, y = tumours()
     classifier = margins.MarginClassifierCV(
@@ -251,15 +238,10 @@ def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memo
     X, y = tumours()
     classifier = margins.MarginClassifierCV(Cs=[1e3], cv=3, loss="hinge", max_iter=1, eps=1e-9)
     with pytest.warns() as caught:
-        if in_memory:
-            classifier.fit(X, y)
-        else:
-            classifier.fit(Chunks.of_rows(X, y, n_rows=200))
+        classifier.fit(*((X, y) if in_memory else (Chunks.of_rows(X, y, n_rows=200),)))
     assert [each.category for each in caught] == [ConvergenceWarning]
-    text = str(caught[0].message)
-    assert re.search(
-        r"did not converge in 3 fits of folds: .* MarginClassifier did not converge: ", text
-    )
+    message = r"did not converge in 3 fits of folds: .* MarginClassifier did not converge: "
+    assert re.search(message, str(caught[0].message))
     assert caught[0].filename == __file__
     assert "classifier.fit" in linecache.getline(__file__, caught[0].lineno)
 
@@ -267,10 +249,7 @@ def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memo
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        (
-            {"Cs": []},
-            r"Cs of MarginClassifierCV \(MarginClassifierCV.fit\)|Cs of MarginClassifierCV.fit",
-        ),
+        ({"Cs": []}, "Cs of MarginClassifierCV"),
         ({"cv": 1}, "cv of MarginClassifierCV must be None, an integer >= 2"),
         ({"cv": "all"}, "cv of MarginClassifierCV must be None, an integer >= 2"),
         ({"cv": [1]}, "Fold 0 of cv of MarginClassifierCV.fit must be a pair"),
@@ -282,7 +261,7 @@ def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memo
         ({"refit": "yes"}, "refit of MarginClassifierCV must be"),
     ],
 )
-def test_what_is_not_allowed_is_an_error(params, message):
+def test_bad_parameters_are_errors(params, message):
     with pytest.raises((ValueError, TypeError), match=message):
         margins.MarginClassifierCV(**params).fit(*tumours())
 
@@ -300,9 +279,8 @@ def without_training(monkeypatch):
 )
 def test_metrics_of_probabilities_are_rejected_before_training(monkeypatch, scoring):
     without_training(monkeypatch)
-    with pytest.raises(
-        ValueError, match=r"scoring of MarginClassifierCV.fit must be a metric of predicted labels or .*"
-    ) as caught:
+    message = "scoring of MarginClassifierCV.fit must be a metric of predicted labels or"
+    with pytest.raises(ValueError, match=message) as caught:
         margins.MarginClassifierCV(scoring=scoring).fit(*tumours())
     assert "Decided" not in str(caught.value) and "predict_proba" in str(caught.value)
     with pytest.raises(ValueError, match="scoring of parameter_search must be a metric of predicted"):
@@ -321,7 +299,7 @@ def test_the_check_of_metrics_takes_no_memory_for_many_classes():
     Scoring("f1_macro", None, "study").check(margins.MarginClassifier(), np.arange(400_000), "study")
 
 
-def test_a_metric_of_a_user_is_not_computed_of_labels_that_nothing_has_predicted():
+def test_the_metric_of_a_user_is_only_computed_for_predicted_labels():
     def metric(y, predicted):
         calls.append(len(y))
         return np.mean(y == predicted)
@@ -342,11 +320,8 @@ def test_weights_outside_of_training_sets_are_checked_before_training(monkeypatc
     weight[-1] = -1
     folds = [(np.arange(200), np.arange(200, 250))]
     classifier = margins.MarginClassifierCV(Cs=2, cv=folds, refit=refit)
-    place = len(y) - 1
-    with pytest.raises(
-        ValueError,
-        match=rf"sample_weight of MarginClassifierCV.fit must be in .* Got -1.0 for sample {place}",
-    ):
+    message = f"sample_weight of MarginClassifierCV.fit must be in .* Got -1.0 for sample {len(y) - 1}"
+    with pytest.raises(ValueError, match=message):
         classifier.fit(X, y, weight)
     weight[-1], weight[:200] = 1.0, y[:200] == y[0]
     with pytest.raises(ValueError, match=r"At least 2 classes of MarginClassifierCV.fit must"):
@@ -376,14 +351,10 @@ TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"Cs": 2}, {}),
-        pytest.param(
-            {"Cs": [0.5, 5], "kernel": "rbf"},
-            dict.fromkeys(EQUIVALENCE, TO_ACCURACY),
-            marks=pytest.mark.slow,
-        ),
+        ({"Cs": 2}, ()),
+        pytest.param({"Cs": [0.5, 5], "kernel": "rbf"}, EQUIVALENCE, marks=pytest.mark.slow),
     ],
 )
 def test_scikit_learn_contract(params, expected):
     classifier = margins.MarginClassifierCV(cv=2, random_state=0, max_iter=100, **params)
-    assert_passes_scikit_learn(classifier, expected)
+    assert_passes_scikit_learn(classifier, dict.fromkeys(expected, TO_ACCURACY))

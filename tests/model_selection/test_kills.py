@@ -1,6 +1,6 @@
 """Studies whose processes are killed at random moments end with the undisturbed numbers.
 
-Every day `test_cache` kills the process of a study, and `test_backends` a worker.
+Every day `test_cache` kills the process of a study.
 """
 
 import json

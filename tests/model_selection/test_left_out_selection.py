@@ -27,9 +27,8 @@ def test_the_curve_of_errors_is_that_of_folds_of_one_sample(load, parameters):
     X, y = scaled(load, 60)
     Cs = [1.0, 0.01, 100.0]
     proven = margins.MarginClassifierCV(Cs=Cs, cv="loo", random_state=0, **parameters).fit(X, y)
-    folds = margins.MarginClassifierCV(
-        Cs=Cs, cv=LeaveOneOut(), eps=1e-6, random_state=0, **parameters
-    ).fit(X, y)
+    folds = margins.MarginClassifierCV(Cs=Cs, cv=LeaveOneOut(), eps=1e-6, random_state=0, **parameters)
+    folds.fit(X, y)
     assert proven.scores_.shape == (1, 3)
     np.testing.assert_allclose(proven.scores_[0], folds.scores_.mean(axis=0), atol=1e-12)
     assert proven.C_ == folds.C_
@@ -51,7 +50,7 @@ def test_groups_are_left_out_together():
 
 
 @pytest.mark.parametrize(("cv", "selected"), [("loo", 1.0), (5, 100.0)])
-def test_of_equal_scores_the_smallest_C_is_selected_or_of_folds_the_first(cv, selected):
+def test_ties_select_the_smallest_C_for_loo_and_the_first_C_for_folds(cv, selected):
     X = np.array([[-2.0], [-1.5], [-1.0], [-3.0], [-2.5], [2.0], [1.5], [1.0], [3.0], [2.5]])
     y = np.repeat([0, 1], 5)
     classifier = margins.MarginClassifierCV(Cs=[100.0, 1.0, 10.0], cv=cv).fit(X, y)
@@ -62,9 +61,8 @@ def test_of_equal_scores_the_smallest_C_is_selected_or_of_folds_the_first(cv, se
 def test_probabilities_are_calibrated_on_scores_of_samples_left_out():
     X, y = scaled(load_breast_cancer, 120)
     loo = margins.MarginClassifierCV(Cs=[0.1], cv="loo", calibration="sigmoid", eps=1e-6).fit(X, y)
-    folds = margins.MarginClassifierCV(Cs=[0.1], cv=LeaveOneOut(), calibration="sigmoid", eps=1e-6).fit(
-        X, y
-    )
+    folds = margins.MarginClassifierCV(Cs=[0.1], cv=LeaveOneOut(), calibration="sigmoid", eps=1e-6)
+    folds.fit(X, y)
     np.testing.assert_allclose(loo.predict_proba(X), folds.predict_proba(X), atol=1e-3)
 
 
@@ -83,7 +81,7 @@ def test_a_fit_by_folds_forgets_the_results_of_leave_one_out():
         ({"cv": "loo", "loss": margins.losses.SquaredHinge}, "loss of .* must be 'squared_hinge'"),
     ],
 )  # fmt: skip
-def test_what_is_not_allowed_is_an_error(parameters, text):
+def test_bad_parameters_are_errors(parameters, text):
     X, y = scaled(load_breast_cancer, 30)
     with pytest.raises(ValueError, match=text):
         margins.MarginClassifierCV(Cs=[1.0], **parameters).fit(X, y)

@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import HalvingRandomSearchCV, ParameterSampler
+from sklearn.model_selection import ParameterSampler
 
 import margins
 from margins.model_selection import (
@@ -86,13 +85,6 @@ def test_a_sampler_of_scikit_learn_makes_a_random_search(wrap):
     found = parameter_search(margins.MarginClassifier(), wrap(sampler), X, y, cv=3, random_state=0)
     assert found.tables[0].settings == [dict(each) for each in sampler]
     assert found.best_params in found.tables[0].settings
-
-
-def test_successive_halving_is_scikit_learns():
-    search = HalvingRandomSearchCV(
-        margins.MarginClassifier(random_state=0), {"C": loguniform(1e-2, 1e2)}, random_state=0, cv=3
-    )
-    assert search.fit(X, y).best_score_ > 0.8
 
 
 def test_intervals_of_shares_are_within_0_and_1(study):

@@ -2,8 +2,6 @@
 
 import math
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -45,13 +43,10 @@ def study():
 def test_t_interval_is_that_of_scipy(confidence):
     values = [0.91, 0.87, 0.95, 0.9, 0.99, 0.85, 0.93, 0.91, 0.9, 0.94]
     expected = stats.t.interval(confidence, 9, np.mean(values), stats.sem(values))
-    assert_allclose(t_interval(values, confidence), expected, rtol=1e-12)
-
-
-def test_t_interval_is_that_of_the_paper():
-    values = np.array([0.91, 0.87, 0.95, 0.9, 0.99, 0.85, 0.93, 0.91, 0.9, 0.94])
-    low, high = t_interval(values)
-    assert_allclose((high - low) / 2, 0.754 * np.std(values), rtol=1e-3)  # algorithms.md 3.4
+    low, high = t_interval(values, confidence)
+    assert_allclose((low, high), expected, rtol=1e-12)
+    if confidence == 0.95:  # of the paper, algorithms.md 3.4
+        assert_allclose((high - low) / 2, 0.754 * np.std(values), rtol=1e-3)
 
 
 def test_corrected_interval_has_the_larger_variance():
@@ -102,9 +97,6 @@ def test_json_keeps_every_bit(study):
     assert loaded == study and loaded.to_json() == study.to_json()
     for mine, theirs in zip(study.tables, loaded.tables, strict=True):
         assert_array_equal(mine.fit_times, theirs.fit_times)
-        assert mine.settings == theirs.settings
-        for one, other in zip(mine.splits, theirs.splits, strict=True):
-            assert_array_equal(one[0], other[0], strict=True)
     assert loaded.summary() == study.summary()
 
 
@@ -125,11 +117,6 @@ def test_studies_differ_where_a_bit_does(study):
     assert other == study
     other.tables[0].scores["f1"][0, 0] = np.nextafter(other.tables[0].scores["f1"][0, 0], 2)
     assert other != study
-
-
-def test_text_that_is_no_study():
-    with pytest.raises(ValueError, match="must come from Study.to_json. Got something else"):
-        Study.from_json("[1, 2]")
 
 
 def test_frames(study):
@@ -193,6 +180,8 @@ def test_comparison_requires_the_same_folds_of_the_same_data(study):
         compare([study, other])
     with pytest.raises(ValueError, match="at least 2. Got 1"):
         compare([study])
+    with pytest.raises(TypeError, match="Got one Study"):
+        compare(study)
     with pytest.raises(TypeError, match="must be Studies. Got 5 for 'a'"):
         compare({"a": 5, "b": study})
     with pytest.raises(ValueError, match="Got 'auc'"):
@@ -203,8 +192,3 @@ def test_a_parameter_search_is_a_study_too():
     study = parameter_search(RidgeClassifier(), {"alpha": [1, 2]}, X, y, cv=3, random_state=0)
     assert study.protocol == "parameter search" and len(study.tables) == 1
     assert Study.from_json(study.to_json()) == study
-
-
-def test_importing_margins_does_not_import_studies():
-    code = "import sys, margins; assert 'margins.model_selection' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
