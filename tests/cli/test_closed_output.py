@@ -15,25 +15,25 @@ from margins.cli.app import main
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
 PRINTING = (
-    ("list",),
-    ("list", "--json"),
-    ("describe", "pdm"),
-    ("--help",),
-    ("--version",),
-    ("evaluate", "m.skops", "train.svm"),
-    ("evaluate", "m.skops", "train.svm", "--json"),
-    ("predict", "m.skops", "train.svm"),
-    ("predict", "m.skops", "train.svm", "new.txt", "--json"),
-    ("explain", "train.svm"),
-    ("path", "train.svm", "--points", "2"),
-    ("compare", "train.svm", "pam", "auto", "--folds", "2"),
-    ("study", "train.svm", "-g", "C=1", "--outer", "2", "--inner", "2", "-o", "new.json"),
-    ("train", "train.svm", "new.skops"),
-    ("train", "train.svm", "new.skops", "-q", "--json"),
+    "list",
+    "list --json",
+    "describe pdm",
+    "--help",
+    "--version",
+    "evaluate m.skops train.svm",
+    "evaluate m.skops train.svm --json",
+    "predict m.skops train.svm",
+    "predict m.skops train.svm new.txt --json",
+    "explain train.svm",
+    "path train.svm --points 2",
+    "compare train.svm pam auto --folds 2",
+    "study train.svm -g C=1 --outer 2 --inner 2 -o new.json",
+    "train train.svm new.skops",
+    "train train.svm new.skops -q --json",
 )
 UNREAD = PRINTING[:8:2]
-SILENT = (("train", "train.svm", "n.skops", "-q"), ("predict", "m.skops", "train.svm", "n.txt"))
-ACCENTED = ("train", "train.svm", "mod\u00e8le.skops")
+SILENT = ("train train.svm n.skops -q", "predict m.skops train.svm n.txt")
+ACCENTED = "train train.svm mod\u00e8le.skops"
 CLOSED = "margins: standard output: cannot be written: Bad file descriptor\n"
 
 
@@ -48,26 +48,30 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ends(folder):
-    """The exit code, what was written and the files of a command, by its output and arguments: dict."""
-    runs = [("closed", arguments) for arguments in PRINTING + SILENT]
-    runs += [("unread", arguments) for arguments in UNREAD] + [("ascii", ACCENTED)]
-    program = [Path(forked_commands.__file__), folder, json.dumps(runs)]
+    """The exit code, what was written and the files, by output and command: dict."""
+    runs = [("closed", command) for command in PRINTING + SILENT]
+    runs += [("unread", command) for command in UNREAD] + [("ascii", ACCENTED)]
+    program = [
+        Path(forked_commands.__file__),
+        folder,
+        json.dumps([[output, command.split()] for output, command in runs]),
+    ]
     return dict(zip(runs, json.loads(printed_by(*program, PYTHONUTF8="1")), strict=True))
 
 
-@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
-def test_a_closed_output_is_an_error_before_any_work(ends, arguments):
-    assert ends["closed", arguments] == [3, CLOSED, ["m.skops", "train.svm"]]
+@pytest.mark.parametrize("command", PRINTING)
+def test_a_closed_output_is_an_error_before_any_work(ends, command):
+    assert ends["closed", command] == [3, CLOSED, ["m.skops", "train.svm"]]
 
 
-@pytest.mark.parametrize("arguments", UNREAD, ids=" ".join)
-def test_a_pipe_without_a_reader_ends_a_command_as_it_ends_unix_tools(ends, arguments):
-    assert ends["unread", arguments][:2] == [141, ""]
+@pytest.mark.parametrize("command", UNREAD)
+def test_a_pipe_without_a_reader_ends_a_command_as_it_ends_unix_tools(ends, command):
+    assert ends["unread", command][:2] == [141, ""]
 
 
-@pytest.mark.parametrize("arguments", SILENT, ids=" ".join)
-def test_what_prints_nothing_needs_no_output(ends, arguments):
-    assert ends["closed", arguments][:2] == [0, ""]
+@pytest.mark.parametrize("command", SILENT)
+def test_a_command_that_prints_nothing_needs_no_output(ends, command):
+    assert ends["closed", command][:2] == [0, ""]
 
 
 def test_processes_end_as_forks_do(folder):

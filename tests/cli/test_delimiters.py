@@ -27,19 +27,14 @@ def test_every_command_reads_what_commas_separate(run, tmp_path, given):
     path, by_commas = tmp_path / "t.txt", tmp_path / "t.csv"
     path.write_text(table(delimiter))
     by_commas.write_text(table(","))
-    models = tmp_path / "a.skops", tmp_path / "b.skops"
-    reports = [
-        run("train", path, models[0], "--json", *options(given)).json,
-        run("train", by_commas, models[1], "--json", *options()).json,
-    ]
-    assert reports[0]["certificates"] == reports[1]["certificates"] and reports[0]["n_samples"] == 40
-    predicted = [
-        run("predict", models[0], path, "--delimiter", given).out,
-        run("predict", models[1], by_commas).out,
-    ]
-    assert predicted[0] == predicted[1] and predicted[0].count("\n") == 40
+    model, expected = tmp_path / "a.skops", tmp_path / "b.skops"
+    report = run("train", path, model, "--json", *options(given)).json
+    certificates = run("train", by_commas, expected, "--json", *options()).json["certificates"]
+    assert report["certificates"] == certificates and report["n_samples"] == 40
+    predicted = run("predict", model, path, "--delimiter", given).out
+    assert predicted == run("predict", expected, by_commas).out and predicted.count("\n") == 40
     for command in (
-        ("evaluate", models[0], path, "--target", "label", "--delimiter", given),
+        ("evaluate", model, path, "--target", "label", "--delimiter", given),
         ("explain", path, *options(given)),
         ("study", path, *options(given), "-g", "C=1", "--outer", "2", "--inner", "2"),
     ):
@@ -101,7 +96,7 @@ def test_what_cannot_separate_columns_is_refused(run, tmp_path, wrong):
 
 
 @pytest.mark.parametrize("kind", ["svmlight", "parquet"])
-def test_other_formats_have_no_delimiter(run, tmp_path, train_file, kind):
+def test_other_formats_take_no_delimiter(run, tmp_path, train_file, kind):
     given = ("--format", kind, "--delimiter", ";", *(("--target", "y") if kind == "parquet" else ()))
     result = run("train", train_file, tmp_path / "m.skops", *given)
     assert result.code == 2 and f"--delimiter is for CSV, but this file is read as {kind}" in result.err

@@ -1,10 +1,11 @@
 """A model keeps how its training data were read, and files to predict are read likewise."""
 
 import io
+import re
 
 import numpy as np
 import pytest
-from cli.conftest import samples
+from cli.conftest import samples, write_svmlight
 
 import margins
 from margins.persistence import dump, load
@@ -12,11 +13,8 @@ from margins.persistence import dump, load
 
 def write_zero_based(path, X, y):
     """Rows without the feature 0, which alone would tell where indices begin, unless it is needed."""
-    lines = [
-        f"{label} " + " ".join(f"{j}:{value!r}" for j, value in enumerate(row.tolist()) if value)
-        for row, label in zip(X, y, strict=True)
-    ]
-    path.write_text("\n".join(lines) + "\n")
+    write_svmlight(path, X, y)
+    path.write_text(re.sub(r"(\d+):", lambda index: f"{int(index[1]) - 1}:", path.read_text()))
 
 
 @pytest.fixture
@@ -38,9 +36,8 @@ def test_indices_that_begin_at_0_do_so_in_files_to_predict(run, zero_based, opti
     assert run("train", folder / "train.svm", model, "--zero-based", *options).code in (0, 4)
     expected = load(model).predict(X)
     for repeated in ((), ("--zero-based",)):
-        assert run("predict", model, folder / "test.svm", *repeated).out.split() == [
-            str(label) for label in expected.tolist()
-        ]
+        predicted = run("predict", model, folder / "test.svm", *repeated).out.split()
+        assert predicted == [str(label) for label in expected.tolist()]
         accuracy = run("evaluate", model, folder / "test.svm", "--json", *repeated).json["accuracy"]
         assert accuracy == np.mean(expected == y)
 

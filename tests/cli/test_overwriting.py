@@ -58,11 +58,8 @@ def test_predictions_are_not_replaced_but_an_empty_file_is(write, tmp_path):
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        ("train", "d.svm"),
-        ("predict", "d.svm"),
-        ("predict", "m.skops"),
-        ("export", "m.skops"),
-        ("study", "d.svm"),
+        *(("train", "d.svm"), ("study", "d.svm"), ("export", "m.skops")),
+        *(("predict", "d.svm"), ("predict", "m.skops")),
     ],
 )
 def test_no_input_is_overwritten(write, tmp_path, name, read, link):
@@ -91,11 +88,14 @@ def test_standard_input_and_output_may_be_files(run, write, tmp_path, monkeypatc
     assert data.read_bytes() == before
 
 
-def test_a_pattern_for_several_files_overwrites_none(run, tmp_path):
+def test_none_of_several_files_is_overwritten(run, tmp_path):
     files = [tmp_path / "p1.svm", tmp_path / "p2.svm"]
     for path in files:
         path.write_text("1 1:1\n-1 1:-1\n")
     assert run("train", *files).code == 3
+    for more in ((), ("--force",), ("--stream",)):
+        result = run("train", *files, "-o", files[1], *more)
+        assert result.code == 3 and f"it is the input {files[1]}" in result.err
     assert run("train", files[0], tmp_path / "m.skops").code == 0
     assert run("predict", tmp_path / "m.skops", *files).code == 3
     assert files[1].read_text() == "1 1:1\n-1 1:-1\n"

@@ -1,7 +1,6 @@
 """`train` of several files: as of one file with all rows, or streamed."""
 
 import gzip
-import os
 
 import numpy as np
 import pytest
@@ -85,8 +84,10 @@ def test_several_files_give_the_model_of_one_file_bit_for_bit(run, files, tmp_pa
             np.testing.assert_array_equal(array, other)
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
-@pytest.mark.parametrize("more", [(), ("--scale",), ("--loss", "hinge", "--scale")])
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [(kind, ("--scale",)) for kind in OPTIONS] + [("svm", ()), ("csv", ("--loss", "hinge", "--scale"))],
+)
 def test_streamed_files_give_a_model_as_in_memory(run, files, tmp_path, kind, more):
     whole, parts = files(kind, n_classes=3)
     one, streamed = tmp_path / "one.skops", tmp_path / "streamed.skops"
@@ -308,18 +309,6 @@ def test_only_one_argument_is_the_model_without_an_option(run, train_file, test_
     assert run("train", train_file, test_file).code == 3  # exists, and is no model
     assert run("train", train_file, test_file, "-o", model).code == 0
     assert run("train", train_file, "-o", model).code == 0
-
-
-@pytest.mark.parametrize("link", [None, os.link])
-def test_the_model_is_none_of_the_inputs(run, train_file, test_file, tmp_path, link):
-    before, output = test_file.read_bytes(), test_file
-    if link is not None:
-        output = tmp_path / "link"
-        link(test_file, output)
-    for more in ((), ("--force",), ("--stream",)):
-        result = run("train", train_file, test_file, "-o", output, *more)
-        assert result.code == 3 and f"it is the input {test_file}" in result.err
-    assert test_file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

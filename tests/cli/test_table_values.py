@@ -5,7 +5,11 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
 
+import margins
 from margins.cli.errors import CommandError
 from margins.cli.samples import Source, read_samples
 from margins.persistence import dump
@@ -69,18 +73,10 @@ def test_a_note_counts_unknown_categories_by_column(run, tmp_path):
 
 
 def test_categories_of_older_models_are_found_as_they_are(run, tmp_path):
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
-    import margins
-
     X = pandas.DataFrame({"c": ["1.0", "2.0", " p", "nan"] * 2, "x": np.arange(8.0)})
-    columns = [
-        ("categories", OneHotEncoder(handle_unknown="ignore"), ["c"]),
-        ("x", "passthrough", ["x"]),
-    ]
-    steps = [("columns", ColumnTransformer(columns)), ("classifier", margins.MarginClassifier())]
+    encoded = ("categories", OneHotEncoder(handle_unknown="ignore"), ["c"])
+    columns = ColumnTransformer([encoded, ("x", "passthrough", ["x"])])
+    steps = [("columns", columns), ("classifier", margins.MarginClassifier())]
     dump(Pipeline(steps).fit(X, [0, 1, 1, 0] * 2), tmp_path / "m.skops")
     X.assign(c=["1", " 2", "p", "nan"] * 2).to_csv(tmp_path / "t.csv", index=False)
     result = run("predict", tmp_path / "m.skops", tmp_path / "t.csv")

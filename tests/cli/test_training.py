@@ -1,5 +1,8 @@
 """Live progress: the lines that reach the terminal, and an estimator that is as it was."""
 
+import io
+import time
+
 from cli.conftest import samples
 
 import margins
@@ -20,28 +23,15 @@ def test_without_a_terminal_nothing_is_shown():
         assert show is None
 
 
-def test_on_a_terminal_lines_are_shown(monkeypatch, capsys):
-    class Terminal:
-        written = ""
-
-        def isatty(self):
-            return True
-
-        def write(self, text):
-            self.written += text
-
-        def flush(self):
-            pass
-
-    terminal = Terminal()
+def test_on_a_terminal_lines_are_shown(monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
     monkeypatch.setattr(output.sys, "stderr", terminal)
     with output.live_progress(True) as show:
         show("class '[x]': epoch 1 (dcd): 3 samples misclassified, proven fraction 0.9, gap 0.5")
         show("class '[x]': epoch 2 (dcd): 3 samples misclassified, 12 updates")
-        import time
-
         time.sleep(0.3)
-    assert "class '[x]': epoch 2, gap 0.5 proven" in terminal.written
+    assert "class '[x]': epoch 2, gap 0.5 proven" in terminal.getvalue()
 
 
 def test_lines_without_a_gap_show_the_last_one_of_their_class():

@@ -17,9 +17,9 @@ def test_features_of_svmlight_are_their_indices_in_the_file(run, tmp_path, n_cla
     coefs = load(tmp_path / "model").coef_
     assert len(rows) == 2 * len(coefs)
     for row in range(len(coefs)):
-        order = np.argsort(-np.abs(coefs[row]))[:2]
-        assert [each["feature"] for each in rows[2 * row : 2 * row + 2]] == [str(j + 1) for j in order]
-        assert [each["weight"] for each in rows[2 * row : 2 * row + 2]] == coefs[row, order].tolist()
+        order, listed = np.argsort(-np.abs(coefs[row]))[:2], rows[2 * row : 2 * row + 2]
+        assert [each["feature"] for each in listed] == [str(j + 1) for j in order]
+        assert [each["weight"] for each in listed] == coefs[row, order].tolist()
 
 
 def test_columns_and_categories_of_tables_have_their_names(run, tmp_path, table_file):
@@ -38,7 +38,7 @@ def test_pairs_of_classes_are_named(run, tmp_path):
     assert [row["class"] for row in rows] == ["0, not 1", "0, not 2", "1, not 2"]
 
 
-def test_a_kernel_has_no_weights(run, tmp_path, train_file):
+def test_a_kernel_model_has_no_weights_to_list(run, tmp_path, train_file):
     run("train", train_file, tmp_path / "model", "--kernel", "rbf", "-q")
     result = run("weights", tmp_path / "model")
     assert result.code == 2 and "must hold a linear classifier" in result.err
@@ -53,11 +53,9 @@ def test_class_weights_are_those_of_the_parameter(run, tmp_path, train_file):
 
 
 def test_compare_gives_parameters_to_all_algorithms_that_have_them(run, train_file):
-    options = ("--folds", "3", "--json")
-    plain = run("compare", train_file, "pam", "dcd", *options).json
-    changed = run(
-        "compare", train_file, "pam", "dcd", "-p", "tau=100", "-p", "pam:max_iter=1", *options
-    ).json
+    command = ("compare", train_file, "pam", "dcd", "--folds", "3", "--json")
+    plain = run(*command).json
+    changed = run(*command, "-p", "tau=100", "-p", "pam:max_iter=1").json
     assert plain["means"]["dcd"] == changed["means"]["dcd"]
     assert plain["means"]["pam"] != changed["means"]["pam"]
 
@@ -72,21 +70,7 @@ def test_a_study_of_a_table_is_one_path_and_its_parameters_have_their_names(run,
 
 
 def test_fits_of_a_study_that_prove_nothing_are_one_warning(run, train_file):
-    result = run(
-        "study",
-        train_file,
-        "-g",
-        "C=1,10",
-        "--outer",
-        "2",
-        "--inner",
-        "2",
-        "-p",
-        "max_iter=1",
-        "-a",
-        "mpu",
-        "-p",
-        "eps=1e-9",
-    )
+    options = "-g C=1,10 --outer 2 --inner 2 -p max_iter=1 -a mpu -p eps=1e-9"
+    result = run("study", train_file, *options.split())
     assert result.code == 0 and result.err.count("warning: ") == 1
     assert "fits of double_cross_validation did not converge" in result.err
