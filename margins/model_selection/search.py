@@ -43,14 +43,16 @@ n_jobs : int, optional
 cache : path-like, optional
     Folder that stores every finished task. If you run an interrupted study again, it repeats no
     finished task and has the same result (including the seconds of finished tasks). Several processes
-    may share the folder. A stored task is used if everything that decides its result is the same:
-    data, rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of
-    Python and of all installed packages; the files of this library, of the program, and of all local
-    modules that are loaded or imported by one of these files. So any edit of a local file has all tasks
-    computed again. A value that pickle cannot identify, such as a lock, raises a TypeError. The cache
-    does not notice changes to installed packages, to files that code reads, to environment variables,
-    to arguments of the program and to variables that are set from outside. If results cannot be written
-    (say, to a full disk), they are not kept, and a RuntimeWarning states why.
+    may share the folder. A stored task is used if everything that decides its result is the same: data,
+    rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of Python
+    and of all installed packages; the files of this library, of the program, and of all local modules
+    that are loaded or imported by one of these files. So any edit of a local file has all tasks
+    computed again, and a file that is edited after Python has loaded it gives a RuntimeWarning, because
+    no stored task can be used until Python is restarted. A value that pickle cannot identify, such as a
+    lock, raises a TypeError. The cache does not notice changes to installed packages, to files that
+    code reads, to environment variables, to arguments of the program and to variables that are set from
+    outside. If results cannot be written (say, to a full disk), they are not kept, and a RuntimeWarning
+    states why.
 cache_key : str, optional
     Name of the version of your code, which replaces the contents of local files. It is required if no
     file contains the code of your functions and classes, as in a notebook. Change it with the code.
