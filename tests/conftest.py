@@ -21,10 +21,10 @@ collect_ignore = ["helpers"]  # no tests, nor examples: they would be imported a
 # Their assertions say what was compared, as those of test modules do.
 pytest.register_assert_rewrite(
     "certified_problems",
-    "fitted_clouds",
+    "constraints",
     "noise_tolerant_replay",
     "scikit_learn_checks",
-    "small_problems",
+    "problems",
     "stream_problems",
 )
 

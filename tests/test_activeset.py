@@ -1,8 +1,9 @@
-"""Schedules: nested active sets, the opening epoch, Ctrl-C."""
+"""Loops over samples: nested active sets, the opening epoch, Ctrl-C, counts, errors of rules."""
 
 import math
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -12,11 +13,30 @@ import pytest
 import sample_problems
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import clouds
 from properties import examples
+from sample_problems import data_of
 
 from margins._activeset import ActiveSets, Level
 from margins._update import WeightVector
-from margins.rules import Additive, DynamicMargin, FixedThreshold, Mistake, NoShrink, Rules, Unlearning
+from margins.rules import (
+    Additive,
+    CoordinateStep,
+    DynamicMargin,
+    FixedThreshold,
+    HarmonicDecay,
+    MarginError,
+    Mistake,
+    NoShrink,
+    Python,
+    Rules,
+    SubgradientStep,
+    UnitMargin,
+    Unlearning,
+)
+from margins.solvers._dual_cd import ShrinkingPasses
+from margins.solvers._mini_batch import MiniBatches
+from margins.solvers.custom._budget import Cache
 
 SETTINGS = examples(20)
 THRESHOLD_LEVELS = ((3, 2.25), (2, 1.125), (4, 1.0))
@@ -32,7 +52,7 @@ def assert_same(run, y, trace, delta2):
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
+def test_threshold_levels_of_any_depth_follow_the_oracle(depth, problem, seed):
     X, y = problem
     chosen = THRESHOLD_LEVELS[:depth]
     orders = sample_problems.orders_of(len(X), 6, seed)
@@ -57,7 +77,7 @@ def test_threshold_levels_of_any_depth_are_the_oracles(depth, problem, seed):
 @given(
     problem=sample_problems.problems(), seed=st.integers(0, 99), upper=st.sampled_from([3.0, math.inf])
 )
-def test_unlearning_levels_are_the_oracles(problem, seed, upper):
+def test_unlearning_levels_follow_the_oracle(problem, seed, upper):
     X, y = problem
     orders = sample_problems.orders_of(len(X), 6, seed)
     trace = oracles.run(
@@ -148,7 +168,7 @@ def test_ctrl_c_is_honoured_within_a_full_epoch():
 
 
 def test_an_epoch_in_two_parts_is_the_same_epoch():
-    X, y = sample_problems.clouds()
+    X, y = clouds(m=80)
     data = sample_problems.data_of(X, np.where(y > 0, 1, -1), 1.0, 4.0)
     rules = Rules(DynamicMargin(0.25), Additive(), NoShrink())
     order = np.random.default_rng(0).permutation(80).astype(np.int32)
@@ -175,3 +195,55 @@ def test_an_epoch_in_two_parts_is_the_same_epoch():
     before = whole.dual
     plain.nested_passes(data, whole, rules, members=order)
     assert len(plain.kept) == 0 and (whole.dual == before).all()
+
+
+N_SAMPLES = 40
+LOOPS = {
+    "active sets": (
+        lambda: ActiveSets([Level(2, 2.0)], N_SAMPLES),
+        Rules(MarginError(), Additive(), NoShrink()),
+    ),
+    "dual coordinate descent": (
+        lambda: ShrinkingPasses(0, 3),
+        Rules(UnitMargin(), CoordinateStep(), NoShrink()),
+    ),
+    "mini-batches": (
+        lambda: MiniBatches(10),
+        Rules(MarginError(), SubgradientStep(0.1), HarmonicDecay()),
+    ),
+    "cache": (lambda: Cache(5), Rules(MarginError(), Additive(most=1), NoShrink())),
+}
+
+
+@pytest.fixture
+def problem():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(N_SAMPLES, 3))
+    y = np.where(X[:, 0] + generator.normal(size=N_SAMPLES) > 0, 1, -1)
+    return data_of(X, y, 1.0, 0.5), WeightVector(3, N_SAMPLES)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_counts_its_samples_and_keeps_nothing_of_the_problem(name, problem):
+    make, rules = LOOPS[name]
+    data, weights = problem
+    loop = make()
+    counts = [sys.getrefcount(each) for each in (data, weights, rules)]
+    n_changed = loop.full_epoch(data, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
+    assert 0 < n_changed <= N_SAMPLES <= loop.n_accesses
+    assert 0 <= loop.n_rejected <= N_SAMPLES - n_changed
+    assert [sys.getrefcount(each) for each in (data, weights, rules)] == counts
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_raises_the_error_of_a_rule(name, problem):
+    def fail(sqnorm):
+        raise ArithmeticError("no threshold")
+
+    make, rules = LOOPS[name]
+    data, weights = problem
+    rules = Rules(Python(fail), rules.update, rules.shrink)
+    count = sys.getrefcount(weights)
+    with pytest.raises(ArithmeticError, match="no threshold"):
+        make().full_epoch(data, weights, rules, np.arange(N_SAMPLES, dtype=np.int32))
+    assert sys.getrefcount(weights) == count

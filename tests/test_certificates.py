@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import math
+from itertools import product
 
 import exact_optima
 import numpy as np
@@ -18,9 +19,6 @@ from margins.certificate import Certificate
 from margins.losses import loss_of
 
 max_iters = st.sampled_from([1, 2, 3, 7, 50])
-
-
-# ------------------------------------------------------------------------------------------------- truth
 
 
 @quiet
@@ -58,7 +56,7 @@ def test_certificate_of_every_averaging_is_true(problem, max_iter, averaging, op
 
 @quiet
 @pytest.mark.parametrize("name", NOISE_TOLERANT)
-def test_threshold_that_is_no_weight_has_no_certificate(name):
+def test_a_threshold_outside_the_weights_has_no_certificate(name):
     # Neither through the origin, nor through that of a space with one more feature.
     X, y = np.array([[2.0, 1.0], [-1.0, -2.0], [3.0, 2.0]]), np.array([1, -1, 1])
     declared = {field.name for field in dataclasses.fields(ALGORITHMS[name])}
@@ -91,7 +89,10 @@ def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_
 
 
 @quiet
-@pytest.mark.parametrize("stop", ["certificate", "clean-pass"])
+@pytest.mark.parametrize(
+    ("name", "stop"),
+    [*product(["mpu", "dcd"], ["certificate", "clean-pass"]), ("adatron", "certificate")],
+)
 @examples(13)
 @given(
     problem=problems(loss="hinge"),
@@ -100,10 +101,10 @@ def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_
     before_run=st.sampled_from([None, 0.9]),
 )
 def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
-    stop, problem, max_iter, eps, before_run
+    name, stop, problem, max_iter, eps, before_run
 ):
-    fit = problem.fit("mpu", max_iter=max_iter, eps=eps, stop=stop, before_run=before_run)
-    assert_true(problem, fit)
+    params = {"before_run": before_run} if name == "mpu" else {}
+    assert_true(problem, problem.fit(name, max_iter=max_iter, eps=eps, stop=stop, **params))
 
 
 @quiet
@@ -133,9 +134,6 @@ def test_certificate_of_every_class_is_true(name):
             if hasattr(whole, key):
                 setattr(row, key, getattr(whole, key)[code : code + 1])
         assert_true(Problem(X, np.where(y == code, 1, -1), C=10.0).of(name), row)
-
-
-# -------------------------------------------------------------------------------------------- arithmetic
 
 
 @examples(100)

@@ -1,10 +1,14 @@
-"""Names that are going to disappear still work, and warn at the place that uses them."""
+"""Deprecated names still work and warn, and `show_versions` prints what a report of an error needs."""
 
 import importlib
+import importlib.metadata
 
+import numpy as np
 import pytest
 
+import margins
 import margins.rules
+from margins import versions
 from margins.deprecation import renamed
 from margins.solvers.specification import Specification
 
@@ -21,7 +25,7 @@ def test_a_renamed_name_leads_to_the_present_one(monkeypatch):
     assert Readout is margins.rules.Averaging
 
 
-def test_other_names_are_an_error_as_ever():
+def test_unknown_names_are_still_an_error():
     with pytest.raises(AttributeError, match="module 'margins.rules' has no attribute 'Nothing'"):
         _ = margins.rules.Nothing
     find = renamed("json", {"read": "loads"}, since="1", until="2")
@@ -34,3 +38,18 @@ def test_a_name_that_moved_to_another_module_still_works():
 
     with pytest.warns(FutureWarning, match=r"use margins\.solvers\.specification\.Specification\.$"):
         assert specification.Specification is Specification
+
+
+def test_every_version_is_printed_on_a_line(capsys):
+    margins.show_versions()
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["margins"] == margins.__version__ and lines["numpy"] == np.__version__
+    assert {*versions.REQUIRED, *versions.OPTIONAL} <= set(lines) and "openblas" in lines
+
+
+def test_missing_packages_are_listed_as_not_installed(monkeypatch):
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(versions.metadata, "version", missing)
+    assert versions.versions()["pandas"] == "not installed"

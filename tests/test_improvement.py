@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 from properties import examples
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.certificate import Standing
@@ -70,12 +68,6 @@ def test_epochs_in_millivolts_are_learnt_with_the_defaults():
 def test_a_small_C_still_ranks_the_samples(params, least):
     X, y = iris()
     assert auc(make(C=1e-4, **params).fit(X, y), X, y) > least
-
-
-def test_standardised_features_with_a_tiny_C():
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    assert auc(make(C=1e-6).fit(X, y), X, y) > 0.98
 
 
 def test_the_small_end_of_the_default_grid_is_scored_like_a_model():
@@ -326,12 +318,3 @@ def test_explain_names_the_share():
     explanation = make(eps=0.04).explain(X, y)
     assert explanation.required_improvement == pytest.approx(0.8)
     assert "80 % of the possible improvement" in repr(explanation)
-
-
-def test_scores_of_the_optimum_in_millivolts():
-    X, y = eeg()
-    ours = make(eps=1e-4).fit(1e-3 * X, y)
-    # Where every slack is nearly 1, w is proportional to the sum of the samples.
-    signs = 2.0 * y - 1
-    reference = X @ (X.T @ signs)
-    assert_allclose(np.corrcoef(ours.decision_function(X), reference)[0, 1], 1, atol=1e-3)

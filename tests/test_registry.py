@@ -84,7 +84,7 @@ def test_a_broken_plug_in_fails_only_when_it_is_requested(install):
         margins.get("broken")
 
 
-def test_what_is_no_classifier_is_rejected(install):
+def test_plug_ins_that_are_not_classifiers_are_rejected(install):
     install("alpha", "number", "Algorithm = 42\n")
     with pytest.raises(
         TypeError, match=r"'number' of 'alpha', must be a scikit-learn classifier .* Got 42"
@@ -187,7 +187,7 @@ def test_malformed_entry_points_do_not_disturb_a_fit(malformed_package, capsys):
     assert capsys.readouterr().out.startswith("pdm: ")
 
 
-def test_unreadable_entry_points_are_reported_where_a_name_is_missing(malformed_package, capsys):
+def test_unreadable_entry_points_are_reported_with_an_unknown_name(malformed_package, capsys):
     if not margins.registry.unreadable():
         pytest.skip("this version of Python reads them")
     with pytest.raises(
@@ -251,13 +251,13 @@ def test_a_plug_in_that_ends_the_process_on_import_ends_nothing(install, end, ca
     assert main(["describe", "ending"]) == 1  # an error of a plug-in
 
 
-def test_ctrl_c_during_an_import_is_no_broken_plug_in(install):
+def test_ctrl_c_during_an_import_is_raised(install):
     install("alpha", "slow", "raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         margins.get("slow")
 
 
-def test_which_algorithms_stream_is_one_call():
+def test_available_lists_algorithms_that_stream():
     streaming = margins.available(streaming=True)
     assert {"perceptron", "pa-i", "voted-perceptron"} <= set(streaming)
     assert not {"auto", "dcd", "adatron"} & set(streaming)
@@ -269,7 +269,7 @@ def test_which_algorithms_stream_is_one_call():
         assert not hasattr(margins.get(name)(), "partial_fit")
 
 
-def test_a_plug_in_that_is_broken_neither_streams_nor_not(install):
+def test_a_broken_plug_in_is_in_neither_list_of_streaming(install):
     install("alpha", "broken", "raise RuntimeError('no')\n")
     assert "broken" in margins.available()
     assert "broken" not in margins.available(streaming=True) + margins.available(streaming=False)

@@ -65,7 +65,7 @@ def test_long_rows_use_every_accumulator():
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("value", [np.float32, np.float64])
-def test_rows_of_all_columns_among_others_are_read_as_dense_ones(value, index):
+def test_rows_with_all_columns_are_read_as_dense_rows(value, index):
     rng = np.random.default_rng(0)
     dense = rng.integers(1, 10, (6, 7)).astype(value)
     dense[1, 3] = dense[4, 0] = 0
@@ -86,7 +86,7 @@ def test_rows_of_all_columns_among_others_are_read_as_dense_ones(value, index):
         np.testing.assert_array_equal(w, w_wider[:-1])
 
 
-def test_rows_of_all_columns_in_another_order_are_not_read_as_dense_ones():
+def test_rows_with_all_columns_in_another_order_are_not_read_as_dense_rows():
     X = sparse.csr_array(np.arange(1.0, 10).reshape(3, 3))
     for flag in (True, False):
         X.indices[3:6] = [0, 2, 1]
@@ -103,7 +103,7 @@ def test_elements_stored_twice_count_once():
     assert X.nnz == 3  # the caller's matrix is left as it was
 
 
-def test_unsorted_columns_are_neither_copied_nor_mistaken_for_elements_stored_twice():
+def test_unsorted_columns_are_not_copied_or_taken_for_duplicates():
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 0, 1]), np.array([0, 2, 3])))
     rows = rows_of(X)
     np.testing.assert_array_equal(rows.sqnorms(), [5, 25])

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from margins._update import WeightVector
 from margins.rules import (
     Additive,
     ConstantShrink,
@@ -55,7 +54,7 @@ def assert_same(weights, y, trace, delta2=0.0):
 @pytest.mark.parametrize("name", INTEGERS)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_every_access_is_the_oracles(name, multiple, delta2, problem, seed):
+def test_every_access_follows_the_oracle(name, multiple, delta2, problem, seed):
     X, y = problem
     oracle, condition = INTEGERS[name]
     orders = sample_problems.orders_of(len(X), 12, seed)
@@ -91,7 +90,7 @@ def test_every_layout_gives_the_same_run(layout, problem, seed):
     upper=st.one_of(st.integers(1, 9), st.lists(st.integers(1, 9), min_size=8, max_size=8)),
     multiple=st.booleans(),
 )
-def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
+def test_bounded_dual_variables_follow_the_oracle(problem, seed, upper, multiple):
     X, y = problem
     upper = float(upper) if isinstance(upper, int) else np.array(upper[: len(X)], dtype=float)
     orders = sample_problems.orders_of(len(X), 12, seed)
@@ -123,7 +122,7 @@ def test_bounded_dual_variables_are_the_oracles(problem, seed, upper, multiple):
 )
 @SETTINGS
 @given(problem=sample_problems.problems(max_samples=6), seed=st.integers(0, 99))
-def test_shrinking_runs_are_the_oracles_to_rounding(oracle, make, multiple, delta2, problem, seed):
+def test_shrinking_runs_follow_the_oracle_to_rounding(oracle, make, multiple, delta2, problem, seed):
     X, y = problem
     shrink = make()
     orders = sample_problems.orders_of(len(X), 6, seed)
@@ -162,7 +161,7 @@ def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, 
 
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_the_slack_term_is_a_materialised_column(problem, seed):
+def test_the_slack_term_equals_a_materialised_column(problem, seed):
     X, y = problem
     delta2 = np.arange(1.0, len(X) + 1) ** 2  # one for every sample
     explicit = np.hstack([X, np.diag(np.sqrt(delta2) * y)])
@@ -265,8 +264,3 @@ def test_products_do_not_include_slack_terms():
     )
     scores = X @ weights.weights + 4.0 * weights.label_sum
     np.testing.assert_array_equal(weights.products(data), y * scores)
-
-
-def test_a_new_weight_vector_is_zero():
-    weights = WeightVector(3)
-    assert weights.dual is None and weights.n_updates == 0 and not weights.weights.any()

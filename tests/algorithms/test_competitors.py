@@ -1,9 +1,4 @@
-"""Rules of the margitron, CRAMMA, MICRA, ROMMA, the shifting perceptron and the Ballseptron.
-
-The oracles are plain NumPy over materialised samples, written from the published rules: with p = a.y,
-A = |a|^2, N = |y|^2 and t updates so far, a sample is misclassified iff p <= threshold(A, t), and then
-a <- s a + c y.
-"""
+"""Margitron, CRAMMA, MICRA, ROMMA, shifting perceptron and Ballseptron: rules, fits and streams."""
 
 import math
 from dataclasses import dataclass
@@ -16,8 +11,10 @@ import sample_problems
 from algorithm_groups import quiet
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from problems import two_clouds
 from properties import examples
 
+import margins
 from margins import bounds
 from margins.rules import (
     Additive,
@@ -32,18 +29,16 @@ from margins.rules import (
     RelaxedMargin,
     Rules,
     Shifting,
-    ShrunkThreshold,
     UpdatePower,
-    VariableShrink,
 )
 
 SLACK = 1e-9
 SETTINGS = examples(13)
 
 
-# ------------------------------------------------------------------------------------------ oracles
-
-
+# The oracles are plain NumPy over materialised samples, written from the published rules: with p = a.y,
+# A = |a|^2, N = |y|^2 and t updates so far, a sample is misclassified iff p <= threshold(A, t); then
+# a <- s a + c y.
 @dataclass
 class MargitronOracle(oracles.Rule):
     b: float
@@ -163,7 +158,7 @@ def clouds(draw, real=True):
 @pytest.mark.parametrize("name", PAIRS)
 @SETTINGS
 @given(problem=clouds())
-def test_every_access_is_the_oracles(name, problem):
+def test_every_access_follows_the_oracle(name, problem):
     X, y, delta2, seed = problem
     oracle, rules = PAIRS[name]
     orders = sample_problems.orders_of(len(X), 8, seed)
@@ -183,7 +178,7 @@ def test_every_access_is_the_oracles(name, problem):
 @pytest.mark.parametrize("exponent", [0.3, 0.5, 1.0, 1.5])
 @SETTINGS
 @given(problem=clouds(real=False), multiple=st.booleans())
-def test_margitron_is_the_oracle_bit_for_bit(exponent, of, problem, multiple):
+def test_margitron_follows_the_oracle_bit_for_bit(exponent, of, problem, multiple):
     X, y, delta2, seed = problem
     b = 1 + math.sqrt(2) / 8  # no tie with a product
     orders = sample_problems.orders_of(len(X), 8, seed)
@@ -198,7 +193,7 @@ def test_margitron_is_the_oracle_bit_for_bit(exponent, of, problem, multiple):
     assert weights.dual_sum == trace.alpha.sum() == weights.t
 
 
-def test_thresholds_are_the_published_ones():
+def test_thresholds_equal_the_published_formulas():
     state = {"t": 16, "sqnorm": 81.0}
     assert UpdatePower(3, 0.5).py_threshold(state) == 12
     assert UpdatePower(3, 1.5).py_threshold(state) == 0.75
@@ -227,59 +222,6 @@ def test_thresholds_are_the_published_ones():
 def test_rules_reject_invalid_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-# --------------------------------------------------------------------------------------- identities
-
-IDENTITIES = {
-    "margitron t, exponent 1": (UpdatePower(7, 1), FixedThreshold(7)),
-    "margitron norm, exponent 1": (LengthPower(7, 1), FixedThreshold(7)),
-    "margitron norm, exponent 0": (LengthPower(0.25, 0), FixedMargin(0.25)),
-}
-
-
-@pytest.mark.parametrize("name", IDENTITIES)
-@SETTINGS
-@given(problem=clouds(real=False), multiple=st.booleans())
-def test_margitron_with_extreme_exponents_is_an_older_perceptron(name, problem, multiple):
-    X, y, delta2, seed = problem
-    runs = [
-        sample_problems.replay(
-            sample_problems.data_of(X, y, 1.0, delta2),
-            Rules(condition, Additive(most=1000 if multiple else 1), NoShrink()),
-            sample_problems.orders_of(len(X), 8, seed),
-        )
-        for condition in IDENTITIES[name]
-    ]
-    assert runs[0][0] == runs[1][0]
-    np.testing.assert_array_equal(runs[0][1].weights, runs[1][1].weights)
-
-
-@pytest.mark.parametrize("lam", [1.0, 2.0])
-@SETTINGS
-@given(problem=clouds())
-def test_shifting_perceptron_makes_the_updates_of_others(lam, problem):
-    X, y, delta2, seed = problem
-    shrink = VariableShrink(1)
-    other = {
-        1.0: Rules(Mistake(), Additive(most=1), NoShrink()),
-        2.0: Rules(ShrunkThreshold(0, shrink), Additive(most=1), shrink),
-    }[lam]
-    runs = [
-        sample_problems.replay(
-            sample_problems.data_of(X, y, 1.0, delta2),
-            rules,
-            sample_problems.orders_of(len(X), 8, seed),
-        )
-        for rules in (Rules(Mistake(), Shifting(lam), NoShrink()), other)
-    ]
-    assert [k for k, _ in runs[0][0]] == [k for k, _ in runs[1][0]]
-    vectors = [sample_problems.vector_of(weights, y, delta2) for _, weights in runs]
-    length = np.linalg.norm(vectors[0]) / np.linalg.norm(vectors[1])
-    np.testing.assert_allclose(vectors[0], length * vectors[1], atol=1e-9 * np.linalg.norm(vectors[0]))
-
-
-# ------------------------------------------------------------------------------ what is guaranteed
 
 
 def margitron(problem, draw):
@@ -347,29 +289,6 @@ def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, pr
         assert weights.sqnorm <= (1 + 1e-6) / gamma**2
 
 
-@pytest.mark.parametrize("name", [*PAIRS, "ball too large"])
-@SETTINGS
-@given(problem=clouds(), passes=st.integers(1, 6))
-def test_upper_bound_is_at_least_every_margin(name, problem, passes):
-    X, y, delta2, seed = problem
-    too_large = Rules(FixedMargin(9.0), BallStep(9.0), NoShrink())
-    rules = too_large if name == "ball too large" else PAIRS[name][1]
-    data = oracles.data_of(X, y, 1.0, delta2)
-    _, weights = sample_problems.replay(
-        sample_problems.data_of(X, y, 1.0, delta2),
-        rules,
-        sample_problems.orders_of(len(X), passes, seed),
-    )
-    assert (weights.dual >= 0).all()
-    gamma = exact_optima.maximum_margin(data)
-    assert math.sqrt(weights.sqnorm) >= weights.dual_sum * gamma * (1 - SLACK)
-    np.testing.assert_allclose(
-        sample_problems.vector_of(weights, y, delta2),
-        weights.dual @ data,
-        atol=1e-6 * weights.dual_sum,
-    )
-
-
 def test_margitron_bound_is_the_root_and_the_margin_perceptrons_at_exponent_one():
     R, gamma, b = 5.0, 1.0, 30.0
     assert bounds.margitron_updates(R, gamma, b, 1) == bounds.margin_perceptron_updates(R, gamma, b)
@@ -392,3 +311,100 @@ def test_direction_that_cancels_restarts():
     updates, weights = sample_problems.replay(data, rules, [[0, 1]])
     assert [k for k, _ in updates] == [0, 1]
     assert weights.sqnorm == weights.dual_sum == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            ("margitron", {"threshold": "t", "exponent": 1.0, "b": 2.0}),
+            ("margin-perceptron", {"b": 2.0}),
+        ),
+        (
+            ("margitron", {"threshold": "norm", "exponent": 1.0, "b": 2.0}),
+            ("margin-perceptron", {"b": 2.0}),
+        ),
+        (
+            ("margitron", {"threshold": "norm", "exponent": 0.0, "b": 0.5, "radius": 1.0}),
+            ("pfm", {"gamma": 1.0, "eps": 0.5}),
+        ),
+        (("micra", {"zeta": 0.0}), ("cramma", {})),
+        (("aggressive-romma", {"eps": 1.0}), ("romma", {})),
+        (("ballseptron", {"radius": 0.0}), ("spa", {"lam": 1.0})),
+    ],
+)
+def test_streams_of_two_names_are_one(one, other):
+    X, y = two_clouds()
+    models = [margins.get(name)(C=math.inf, **params) for name, params in (one, other)]
+    for model in models:
+        for _ in range(3):
+            model.partial_fit(X, y, classes=[-1, 1])
+    assert models[0].n_updates_ == models[1].n_updates_ > 2
+    directions = [model.coef_ / np.linalg.norm(model.coef_) for model in models]
+    np.testing.assert_allclose(*directions, rtol=1e-9)
+    assert models[0].predict(X).tolist() == models[1].predict(X).tolist()
+
+
+@pytest.mark.parametrize("name", ["margitron", "ballseptron"])
+def test_parameters_from_a_pass_over_the_data_exclude_streams(name):
+    assert not hasattr(margins.get(name)(), "partial_fit")
+
+
+@pytest.mark.parametrize(("C", "stop"), [(1.0, "certificate"), (math.inf, "clean-pass")])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("margitron", {"threshold": "t"}),
+        ("margitron", {"threshold": "norm"}),
+        ("margitron", {"exponent": 0.005}),
+        ("margitron", {"threshold": "norm", "exponent": 0.005}),
+        ("margitron", {"b": 1e-9}),
+        ("cramma", {"eta": 10.0}),
+        ("cramma", {"beta": 0.0}),
+        ("cramma", {"exponent": 0.3}),
+        ("micra", {"zeta": 1.0}),
+        ("aggressive-romma", {}),
+    ],
+)
+def test_phases_increase_the_required_margin_until_eps_is_proven(name, params, stop, C):
+    X, y = two_clouds(distance=4.0)
+    model = margins.get(name)(C=C, eps=0.01, stop=stop, random_state=0, **params).fit(X, y)
+    assert model.converged_
+    assert model.certificates_[0].fraction >= 0.99
+
+
+def test_margitron_with_an_exponent_beyond_eps_warns_with_its_certificate():
+    X, y = two_clouds(distance=4.0)
+    model = margins.get("margitron")(C=math.inf, eps=1e-6, exponent=1.0, max_iter=20, random_state=0)
+    with pytest.warns(match="did not converge: max_iter=20 "):
+        model.fit(X, y)
+    assert 0.3 < model.certificates_[0].fraction < 1
+
+
+@pytest.mark.parametrize("radius", [None, 0.05])
+@pytest.mark.parametrize("C", [1.0, math.inf])
+def test_ballseptron_keeps_its_balls_on_the_right_side(C, radius):
+    X, y = two_clouds(distance=4.0)
+    model = margins.get("ballseptron")(C=C, radius=radius, random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.certificates_[0].margin > (radius or 0)
+    if math.inf == C and radius is None:
+        perceptron = margins.get("ballseptron")(C=C, radius=0.0, random_state=0).fit(X, y)
+        assert model.certificates_[0].margin > 0.99 * perceptron.certificates_[0].margin
+
+
+def test_ballseptron_with_too_large_a_radius_warns():
+    X, y = two_clouds(distance=4.0)
+    model = margins.get("ballseptron")(C=math.inf, radius=50.0, random_state=0)
+    with pytest.warns(match="no margin exceeds .* give a smaller radius"):
+        model.fit(X, y)
+
+
+@quiet
+@pytest.mark.parametrize("name", ["romma", "aggressive-romma"])
+def test_romma_on_inseparable_samples_stays_within_doubles(name):
+    X, y = two_clouds(distance=0.2)
+    model = margins.get(name)(C=math.inf, max_iter=300, random_state=0).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert not model.converged_
+    assert model.certificates_[0].upper_bound >= 0

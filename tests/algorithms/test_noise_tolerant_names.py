@@ -14,7 +14,6 @@ from noise_tolerant_replay import (
     SEEDS,
     SETTINGS,
     assert_replays,
-    assert_same_fit,
     clouds,
     perceptron,
     queries_of,
@@ -23,6 +22,7 @@ from noise_tolerant_replay import (
     without_zero_rows,
 )
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import assert_same_fit
 from properties import examples
 
 import margins
@@ -55,10 +55,6 @@ def test_presets_are_the_explicitly_configured_perceptron(name):
     explicit = perceptron(**KW, **PRESETS[name], random_state=1).fit(X, y)
     assert_same_fit(preset, explicit)
     assert_array_equal(preset.decision_function(X), explicit.decision_function(X))
-
-
-def test_every_name_is_registered():
-    assert {*PRESETS, "perceptron", "paum", "servedio-average"} <= set(margins.available())
 
 
 @some(OF_ALL_SAMPLES)
@@ -131,21 +127,3 @@ def test_servedios_average_adds_every_sample_once(problem, seed):
     assert classifier.n_updates_ == len(X)
     assert classifier.n_iter_ == 1
     assert_array_equal(classifier.decision_function(X), X @ w)
-
-
-def test_servedios_average_of_many_classes():
-    X, y = clouds(n_classes=3)
-    classifier = margins.get("servedio-average")(random_state=0).fit(X, y)
-    expected = [oracle.servedio_average(X, labels)[0] for labels in oracle.one_vs_rest(y)]
-    assert_allclose(classifier.coef_, expected, rtol=1e-12)
-    assert_array_equal(classifier.intercept_, np.zeros(3))
-    assert classifier.n_updates_ == 3 * len(X)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("tau_positive", -1.0), ("tau_negative", math.nan), ("tau_negative", None)]
-)
-def test_an_uneven_margin_not_allowed_is_named(name, value):
-    X, y = clouds()
-    with pytest.raises(ValueError, match=rf"\b{name}\b"):
-        margins.get("paum")(**{name: value}).fit(X, y)

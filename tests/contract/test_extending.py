@@ -40,7 +40,7 @@ def rows(title):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
-def test_the_package_is_the_one_that_is_installed_by_the_tests():
+def test_the_page_shows_the_package_of_the_tests():
     source, toml = blocks("python")[0], blocks("toml")[0]
     assert source == (PACKAGE / "relaxed.py").read_text(encoding="utf-8")
     assert toml == (PACKAGE / "pyproject.toml").read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def test_examples_print_what_they_show(monkeypatch):
     assert results.attempted > 12 and results.failed == 0
 
 
-def test_the_table_of_names_is_that_of_the_adapters():
+def test_the_table_lists_the_names_of_the_adapters():
     named = {kind: [] for kind in ("condition", "update", "shrink")}
     for name, *marks, _ in rows("Python rules")[:-1]:
         for kind, mark in zip(named, marks, strict=True):
@@ -67,9 +67,6 @@ def test_the_table_of_names_is_that_of_the_adapters():
     assert {kind: sorted(names) for kind, names in named.items()} == {
         kind: sorted(names) for kind, names in NAMES.items()
     }
-
-
-# ------------------------------------------------------------------------------------- C functions
 
 
 def c_signatures():
@@ -104,9 +101,6 @@ def test_c_functions_get_the_numbers_in_the_order_of_the_table(kind, names):
     assert by_position == by_name
 
 
-# ----------------------------------------------------------------------------------- Cython classes
-
-
 def declarations(kind):
     """The C methods of a class of rules in its header, without names of parameters: set of str."""
     header = (ROOT / "margins/rules/_base.pxd").read_text(encoding="utf-8")
@@ -122,7 +116,7 @@ def declarations(kind):
     return methods
 
 
-def test_the_table_of_cython_classes_is_their_header():
+def test_the_table_of_cython_classes_matches_their_header():
     table, kind = {}, None
     for name, signature, _ in rows("Cython classes"):
         kind = name.strip("`") or kind
@@ -131,11 +125,11 @@ def test_the_table_of_cython_classes_is_their_header():
     assert table == {kind: declarations(kind) for kind in table}
 
 
-def test_the_number_of_the_interface_is_the_one_installed():
+def test_the_page_states_the_installed_number_of_the_interface():
     assert f"interface, {margins._update.abi} in this version" in TEXT
 
 
-def test_the_tables_of_the_run_name_what_algorithms_may_use():
+def test_the_tables_list_the_public_attributes_of_the_run():
     run = Run(SolverProblem(data_of(np.eye(2), np.array([1.0, -1.0])), HardMargin()), 0, Specification())
     named = {name for cell, _ in rows("The run") for name in re.findall(r"`(\w+)", cell)}
     of_the_driver = {
@@ -160,7 +154,7 @@ def cells(name):
     return set(re.findall(r"`(\w+)`", cell))
 
 
-def test_parts_of_what_the_run_has_are_named_as_they_are():
+def test_the_tables_list_parts_of_attributes_of_the_run():
     assert cells("weights") <= set(dir(margins._update.WeightVector)) and len(cells("weights")) == 6
     assert cells("history") <= set(Epoch._fields) and len(cells("history")) == 5
     assert cells("phases") == {field.name for field in dataclasses.fields(PhaseRecord)}
@@ -183,6 +177,6 @@ def test_errors_of_rules_have_the_attributes_that_are_listed():
     assert sorted(names) == sorted(vars(RuleError("Mine()", "return finite factors", np.nan, 3)))
 
 
-def test_an_attribute_that_has_no_effect_any_more_is_an_error():
+def test_an_attribute_without_effect_is_an_error():
     with pytest.raises(TypeError, match="Old must set keep_dual in its `specification`. Got the class"):
         type("Old", (margins.get("pam"),), {"_keeps_dual": True})

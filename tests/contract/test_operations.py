@@ -357,13 +357,13 @@ def run(family, **kwargs):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_operations_in_any_order_leave_what_the_successful_ones_leave(family):
+def test_failed_operations_leave_no_trace(family):
     run(family, derandomize=True, max_examples=2, stateful_step_count=6, database=None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_many_operations_in_any_order_leave_what_the_successful_ones_leave(family):
+def test_failed_operations_leave_no_trace_in_long_sequences(family):
     run(family, max_examples=SEQUENCES, stateful_step_count=10)
 
 

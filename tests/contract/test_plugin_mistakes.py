@@ -53,7 +53,7 @@ def test_phases_must_be_yielded(base, phases, got):
         algorithm().fit(X, Y)
 
 
-def test_a_list_of_phases_is_as_good_as_a_generator():
+def test_phases_may_be_a_list():
     algorithm = type("Listed", (BaseMarginClassifier,), {"phases": lambda self, run: [Phase(RULES)]})
     assert algorithm().fit(X, Y).converged_
 
@@ -85,7 +85,7 @@ def test_a_parameter_must_be_declared(doc, value):
         type("Plain", (BaseMarginClassifier,), {**body, "phases": no_phase})().fit(X, Y)
 
 
-def test_a_class_variable_is_no_parameter():
+def test_class_variables_are_not_parameters():
     class Fine(BaseMarginClassifier):
         kind: ClassVar[str] = "fine"
         tau: float = parameter(NON_NEGATIVE, "A margin.", default=1.0)

@@ -17,24 +17,17 @@ from algorithm_groups import (
     STEPS,
     UNSCALED,
     VOTING,
+    each_algorithm,
     quiet,
+    shown_name,
 )
+from constraints import OF_KERNELS, allows, assert_finite, beside, parts_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import make, small
 from properties import examples
 from scipy import sparse
-from small_problems import (
-    OF_KERNELS,
-    allows,
-    assert_finite,
-    beside,
-    each_algorithm,
-    make,
-    parts_of,
-    shown_name,
-    small,
-)
 
 from margins.data.chunks import Chunks
 from margins.parameters import Interval

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import oracles
 import pytest
-from sample_problems import ALL_LAYOUTS, integers
+from problems import integers
+from sample_problems import ALL_LAYOUTS
 from scipy import sparse
 
 import margins

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 
 
-def test_it_is_the_distance_of_the_closest_sample():
+def test_geometric_margin_is_the_distance_of_the_closest_sample():
     X, y = [[3.0, 0.0], [-1.0, 5.0], [5.0, -2.0]], ["b", "a", "b"]
     classifier = margins.MarginClassifier().fit(X, y)
     classifier.coef_, classifier.intercept_ = np.array([[2.0, 0.0]]), np.array([-2.0])
@@ -22,7 +22,7 @@ def test_it_is_the_distance_of_the_closest_sample():
     assert classifier.geometric_margin(X, ["b", "b", "b"]).tolist() == [-2.0]
 
 
-def test_there_is_one_for_each_class_against_the_rest():
+def test_every_class_has_a_geometric_margin():
     X, y = load_iris(return_X_y=True)
     classifier = margins.MarginClassifier(C=10.0).fit(X, y)
     scores = classifier.decision_function(X)
@@ -56,7 +56,7 @@ def test_an_upper_bound_of_a_penalised_intercept_bounds_every_geometric_margin(s
     assert distance <= factor * penalised.certificates_[0].upper_bound * (1 + 1e-9)
 
 
-def test_it_refuses_what_it_cannot_answer():
+def test_kernels_and_unknown_labels_have_no_geometric_margin():
     X, y = load_iris(return_X_y=True)
     kernel = margins.MarginClassifier(kernel="rbf").fit(X, y == 0)
     with pytest.raises(AttributeError, match=r"geometric_margin needs a linear classifier"):

@@ -110,7 +110,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(name):
 
 
 @pytest.mark.parametrize("max_time", [0, -1.0, float("nan"), "1"])
-def test_a_limit_that_is_no_time_is_rejected(max_time):
+def test_an_invalid_time_limit_is_rejected(max_time):
     X, y = overlapping(n_samples=10)
     with pytest.raises((ValueError, TypeError), match="max_time"):
         margins.MarginClassifier(max_time=max_time).fit(X, y)
@@ -127,7 +127,7 @@ def test_limits_are_nested_and_of_one_context():
     check_time()
 
 
-def test_what_a_problem_leaves_is_for_those_after_it():
+def test_time_that_a_problem_leaves_is_shared_by_the_next_ones():
     budget = TimeBudget(8.0, n_problems=4, n_threads=1)
     first, second = (budget.end_of_next() - time.perf_counter() for _ in range(2))
     assert first == pytest.approx(2, abs=0.1)

@@ -1,4 +1,4 @@
-"""What users of scikit-learn's classifiers give first, and what they are told to give instead."""
+"""What users of scikit-learn's classifiers give first, what they are told instead, and what they see."""
 
 import inspect
 import pickle
@@ -6,6 +6,7 @@ import pickle
 import pytest
 from algorithm_groups import ALGORITHMS, NAMES
 from sklearn.base import clone
+from sklearn.svm import LinearSVC
 
 import margins
 from margins.estimators.migration import SKLEARN_ADVICE
@@ -14,7 +15,7 @@ X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("kind", [margins.MarginClassifier, margins.MarginClassifierCV])
-def test_parameters_of_scikit_learn_are_refused_with_what_to_give_instead(kind):
+def test_parameters_of_scikit_learn_are_refused_with_advice(kind):
     names = {"tol": "eps", "dual": "certificate", "penalty": "LinearSVC", "probability": "calibration"}
     for name, word in names.items():
         with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{name}': .*{word}"):
@@ -57,7 +58,7 @@ def test_advice_is_true_of_the_class_that_gives_it(name, old, true, untrue):
     assert true in str(error.value) and untrue not in str(error.value)
 
 
-def test_other_parameters_are_refused_as_before_and_copies_are_made():
+def test_unknown_parameters_are_refused_and_classifiers_can_be_copied():
     with pytest.raises(TypeError, match=r"MarginClassifier.*'gama'"):
         margins.MarginClassifier(gama=1)
     classifier = margins.MarginClassifier(C=2.0)
@@ -65,14 +66,14 @@ def test_other_parameters_are_refused_as_before_and_copies_are_made():
     assert "tol" not in inspect.signature(margins.MarginClassifier).parameters
 
 
-def test_no_limit_of_svc_is_refused_with_what_to_give_instead():
+def test_max_iter_of_minus_1_is_refused_with_advice():
     with pytest.raises(ValueError, match="max_iter of .* Got -1. .* no limit. Omit it"):
         margins.MarginClassifier(max_iter=-1).fit(X, Y)
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", ["pa-i", "pa-ii"])
-def test_a_finite_c_of_a_passive_aggressive_algorithm_warns_that_it_is_not_that_of_the_paper(name):
+def test_a_finite_c_of_a_passive_aggressive_algorithm_warns_about_the_C_of_the_paper(name):
     with pytest.warns(UserWarning, match="The C of the paper, .* is `aggressiveness`") as caught:
         margins.get(name)(C=0.01).fit(X, Y)
     assert caught[0].filename == __file__
@@ -82,3 +83,16 @@ def test_a_finite_c_of_a_passive_aggressive_algorithm_warns_that_it_is_not_that_
 def test_no_such_warning_if_the_aggressiveness_is_given(params, recwarn):
     margins.get("pa-i")(**params).fit(X, Y)
     assert not any("aggressiveness" in str(warning.message) for warning in recwarn)
+
+
+OURS = {"decision_function", "densify", "explain", "fit", "geometric_margin", "partial_fit", "predict"}
+OURS |= {"score", "set_callbacks", "sparsify", "to_sklearn"}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_tab_completion_shows_parameters_and_methods_for_users(name):
+    classifier = ALGORITHMS[name]()
+    shown = {name for name in dir(classifier) if not name.startswith("_")}
+    of_scikit_learn = {name for name in dir(LinearSVC()) if not name.startswith("_")}
+    allowed = OURS | of_scikit_learn | set(classifier.get_params()) | {"set_partial_fit_request"}
+    assert shown <= allowed and {"fit", "predict"} <= shown

@@ -39,7 +39,7 @@ def test_every_class_has_a_row_and_labels_are_escaped():
     assert text[text.index("margins-certificates") :].count("<tr>") == 4
 
 
-def test_of_many_classes_the_largest_gaps_are_shown():
+def test_the_largest_gaps_of_many_classes_are_shown():
     classifier = margins.MarginClassifier().fit(*data(14))
     text = classifier._repr_html_()
     worst = int(np.argmax([certificate.gap for certificate in classifier.certificates_]))
@@ -54,7 +54,7 @@ def test_a_fit_without_a_proof_says_so():
     assert "not converged" in text and "∞" in text
 
 
-def test_it_says_which_margin_is_shown():
+def test_the_display_says_which_margin_it_shows():
     def text(**params):
         return margins.MarginClassifier(**params).fit(*data())._repr_html_()
 

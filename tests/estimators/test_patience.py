@@ -59,7 +59,7 @@ def test_a_fit_ends_where_its_losses_say(name, tol, n_iter_no_change):
     assert_array_equal(fit.coef_, shorter.coef_)
 
 
-def test_an_end_by_tol_is_no_failure():
+def test_an_end_by_tol_counts_as_convergence():
     X, y = noisy()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -77,7 +77,7 @@ def test_every_class_ends_for_itself(n_jobs):
     assert fit.n_iter_ == max(epochs) < 100 and len(set(epochs)) > 1
 
 
-def test_the_loss_is_that_of_a_kernel_and_weighted():
+def test_the_loss_is_weighted_and_computed_with_the_kernel():
     X, y = noisy()
     weight = np.where(y == 1, 5.0, 1.0)
     ends = []
@@ -112,6 +112,6 @@ def test_chunks_are_refused():
 
 
 @pytest.mark.parametrize("value", [-1.0, "a", np.nan])
-def test_values_that_are_not_allowed(value):
+def test_invalid_values_of_tol_are_rejected(value):
     with pytest.raises(ValueError, match="tol of"):
         margins.get("pa")(tol=value).fit(*noisy())

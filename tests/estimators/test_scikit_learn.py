@@ -4,7 +4,7 @@ import math
 
 import pytest
 from algorithm_groups import ALGORITHMS, AVERAGE, NAMES, quiet
-from fitted_clouds import make
+from problems import make
 from scikit_learn_checks import EQUIVALENCE, assert_passes_scikit_learn
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier

@@ -49,7 +49,7 @@ def test_a_kernel_separates_in_its_feature_space():
     assert found.is_separable is True and found.classifier.score(X, [0, 0, 1, 1]) == 1.0
 
 
-def test_what_cannot_be_answered_is_an_error():
+def test_three_classes_a_given_C_and_chunks_are_errors():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"^y of separability must have two classes\. Got 3\."):
         margins.separability(X, y)
@@ -62,7 +62,7 @@ def test_what_cannot_be_answered_is_an_error():
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
 @pytest.mark.parametrize("kernel", ["poly", "precomputed"])
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 1, 0]])
-def test_kernels_far_from_0_separate_what_they_separate_near_0(offset, kernel, labels):
+def test_an_offset_does_not_change_separability_by_a_kernel(offset, kernel, labels):
     X = offset + np.array([[0.0], [1], [2], [3]])
     params = {"kernel": kernel} | ({"degree": 1, "gamma": 1} if kernel == "poly" else {})
     found = margins.separability(X if kernel == "poly" else X @ X.T, labels, eps=1e-3, **params)

@@ -3,7 +3,6 @@
 import pickle
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from algorithm_groups import ALGORITHMS, quiet
@@ -25,9 +24,6 @@ from stream_problems import (
 )
 
 import margins
-
-# ------------------------------------------------------------------------------------------ interrupted
-
 
 INTERRUPTS = [
     *((name, "stream", "_process_chunk", np.asarray) for name in KINDS),
@@ -115,9 +111,6 @@ def test_an_interrupted_sparse_chunk_leaves_dense_votes_dense(monkeypatch):
         assert_array_equal(classifier.support_vectors_, before)
 
 
-# ------------------------------------------------------------------------------------------------ files
-
-
 def types_of(value):
     """The types in a pickled state: set."""
     if hasattr(value, "__getstate__") and type(value).__module__.startswith("margins"):
@@ -151,21 +144,7 @@ def test_a_saved_state_has_no_compiled_objects(name):
         }
 
 
-@quiet
-@each_kind
-def test_training_continues_from_a_memory_mapped_pickle(name, tmp_path):
-    X, y = clouds(n_classes=3)
-    params = {} if name == "servedio-average" else {"max_iter": 3}
-    fitted = make(name, **params).fit(X[:60], y[:60])
-    joblib.dump(fitted, tmp_path / "model")
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert_same_model(mapped.partial_fit(X[60:], y[60:]), fitted.partial_fit(X[60:], y[60:]))
-
-
-# ---------------------------------------------------------------------------------------- documentation
-
-
-def test_docstrings_say_what_is_kept_and_no_two_rows_of_the_table():
+def test_docstrings_and_one_row_of_the_table_say_what_is_kept():
     table = (Path(margins.__file__).parents[1] / "docs" / "streams.md").read_text(encoding="utf-8")
     header = "| algorithms | between chunks"
     rows = table[table.index(header) :].partition("\n\n")[0].splitlines()
@@ -176,7 +155,7 @@ def test_docstrings_say_what_is_kept_and_no_two_rows_of_the_table():
 
 
 @pytest.mark.parametrize("averaging, most", [("last", 2), ("averaged", 3), ("longest", 3)])
-def test_a_pickle_holds_the_model_and_what_the_next_chunk_needs(averaging, most):
+def test_a_pickle_holds_only_the_model_and_the_state_of_the_stream(averaging, most):
     X = np.random.default_rng(0).normal(size=(20, 5000))
     fit = margins.get("perceptron")(averaging=averaging, random_state=0).fit(X, X[:, 0] > 0)
     assert len(pickle.dumps(fit)) < (most + 0.2) * fit.coef_.nbytes

@@ -13,7 +13,6 @@ from stream_problems import (
     clouds,
     each_kind,
     each_stream,
-    in_chunks,
     make,
 )
 
@@ -50,7 +49,7 @@ def test_warm_fits_in_order_are_one_fit_of_all_epochs(averaging, C, n_classes):
     "name", [name for name in STREAMS if name not in (*DECAYING, "servedio-average")]
 )
 def test_a_warm_fit_of_a_converged_fit_changes_nothing(name):
-    X, y = clouds(distance=8, n_samples=40)
+    X, y = clouds(distance=8, m=40)
     params = {"max_iter": 5000}
     if name == "alma":
         params["stop"] = "clean-pass"
@@ -66,10 +65,10 @@ def test_a_warm_fit_of_a_converged_fit_changes_nothing(name):
 @quiet
 @each_stream
 def test_certificates_of_a_warm_fit_are_true(name):
-    X, y = clouds(distance=5, n_samples=40)
+    X, y = clouds(distance=5, m=40)
     params = {} if name == "servedio-average" else {"max_iter": 300}
     warm = make(name, warm_start=True, **params).fit(X, y)
-    Z, z = clouds(distance=9, n_samples=40)
+    Z, z = clouds(distance=9, m=40)
     try:
         warm.fit(Z, z)
     except ValueError as error:
@@ -121,7 +120,7 @@ def test_parameters_and_samples_that_no_warm_start_supports_are_rejected():
 
 @each_kind
 def test_a_warm_fit_that_needs_dual_variables_is_rejected_after_one_that_kept_none(name):
-    X, y = clouds(distance=5, n_samples=40)
+    X, y = clouds(distance=5, m=40)
     warm = make(name, warm_start=True, C=np.inf).fit(X, y)
     predictions = warm.predict(X)
     if warm.specification(np.ones(1)).keep_dual:
@@ -131,15 +130,3 @@ def test_a_warm_fit_that_needs_dual_variables_is_rejected_after_one_that_kept_no
         warm.set_params(C=1.0).fit(X, y)
     assert_array_equal(warm.predict(X), predictions)
     warm.set_params(C=np.inf).fit(X, y)
-
-
-@quiet
-def test_without_warm_start_a_fit_begins_at_zero():
-    X, y = clouds(distance=0.5)
-    for name in STREAMS:
-        if name in ("alma", "cramma", "micra"):
-            continue
-        params = {} if name == "servedio-average" else {"max_iter": 3}
-        again = in_chunks(make(name, **params), X, y, 30).fit(X, y)
-        assert_same_model(again, make(name, **params).fit(X, y))
-        assert not hasattr(again, "upper_bounds_")

@@ -10,12 +10,6 @@ from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
 SLACK = 1e-9
 
 
-def clouds(seed=0, m=60, d=3, distance=0.7):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(m) % 2, 1, -1)
-    return rng.normal(size=(m, d)) + distance * np.outer(y, np.ones(d)), y
-
-
 def norma_rules(lam, eta, rho):
     return Rules(FixedThreshold(rho), Additive(eta, most=1), ConstantDecay(eta * lam))
 

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import problems
 import pytest
 from algorithm_groups import ALGORITHMS
 from scipy import sparse
@@ -45,9 +46,8 @@ def integers(n_classes=2, m=40, d=4, seed=0):
 
 def clouds(m=60, d=4, n_classes=2, seed=0):
     """X, y and new points Z: overlapping normal clouds."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(m) % n_classes
-    return rng.normal(size=(n_classes, d))[y] + rng.normal(size=(m, d)), y, rng.normal(size=(15, d))
+    rng = np.random.default_rng((seed, 1))
+    return *problems.clouds(n_classes, m, d, seed=seed), rng.normal(size=(15, d))
 
 
 def linear(A, B):

@@ -1,10 +1,12 @@
 """Fits of noise-tolerant perceptrons compared with the runs of their oracle."""
 
+import functools
 import math
 from itertools import product
 
 import numpy as np
 import oracles_noise_tolerant as oracle
+import problems
 import pytest
 import sample_problems
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from sklearn.utils import check_random_state
 import margins
 from margins.solvers.base import PhaseRecord
 
+clouds = functools.partial(problems.clouds, m=80)
 SETTINGS = examples(5)
 SEEDS = st.integers(0, 99)
 
@@ -193,15 +196,6 @@ def assert_hypotheses(classifier, hypotheses, err_msg=""):
         assert_array_equal(classifier.intercept_, intercepts, err_msg=err_msg)
 
 
-def state(classifier):
-    """All that a fit has found, in a form to be compared."""
-    return {
-        key: [np.asarray(plain(entry)) for entry in value] if isinstance(value, list) else plain(value)
-        for key, value in vars(classifier).items()
-        if key.endswith("_")
-    }
-
-
 def plain(value):
     if sparse.issparse(value):
         return value.toarray()
@@ -212,19 +206,6 @@ def plain(value):
     if type(value).__eq__ is object.__eq__:  # a helper: what it does shows in the decisions
         return type(value).__name__
     return value
-
-
-def assert_same_fit(one, other, *, besides=()):
-    """Bit for bit."""
-    found, expected = state(one), state(other)
-    assert found.keys() == expected.keys()
-    for key in found.keys() - set(besides):
-        if isinstance(expected[key], list):
-            assert len(found[key]) == len(expected[key]), key
-            for left, right in zip(found[key], expected[key], strict=True):
-                assert_array_equal(left, right, err_msg=key)
-        else:
-            assert_array_equal(found[key], expected[key], err_msg=key)
 
 
 def without_zero_rows(X):
@@ -248,14 +229,6 @@ def problems_of_three(draw):
     y = np.array(draw(st.lists(st.integers(0, 2), min_size=len(X), max_size=len(X))))
     y[:3] = draw(st.permutations(range(3)))
     return X, np.array(["ant", "bee", "cat"])[y]
-
-
-def clouds(n_classes=2, n_samples=80, n_features=4, distance=1.0, seed=0):
-    """Overlapping normal clouds."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n_samples) % n_classes
-    centres = distance * rng.normal(size=(n_classes, n_features))
-    return centres[y] + rng.normal(size=(n_samples, n_features)), y
 
 
 KW = {"eta": 0.1, "theta_init": None, "intercept_scaling": None, "shuffle": "once", "max_iter": 100}

@@ -1,4 +1,4 @@
-"""Small problems for the kernel tests: integer samples in every layout, and runs in a given order."""
+"""Layouts of matrices, small problems of integers, and runs of rules in a given order."""
 
 import dataclasses
 
@@ -12,6 +12,12 @@ from margins._update import WeightVector
 from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_of
 from margins.tuning import TUNING
 
+STORAGES = {
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csc_array": sparse.csc_array,
+    "csc_matrix": sparse.csc_matrix,
+}
 LAYOUTS = {
     "dense": lambda X: X,
     "dense float32": lambda X: X.astype(np.float32),
@@ -62,22 +68,6 @@ def doubled(X):
 
 
 ALL_LAYOUTS = LAYOUTS | {"unsorted CSR": _unsorted, "CSR with zeros": _with_zeros}
-
-
-def integers(seed=0, m=12, d=5, ones=False):
-    """Small integers with empty rows, so that all sums are exact, and labels."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, (m, d)) if ones else rng.integers(-2, 3, (m, d))
-    X[[2, m - 1]] = 0
-    y = np.where(rng.random(m) < 0.5, 1, -1)
-    y[0], y[-1] = 1, -1
-    return X.astype(float), y
-
-
-def clouds(seed=0, m=80, d=4, n_classes=2):
-    rng = np.random.default_rng(seed)
-    y = np.arange(m) % n_classes
-    return rng.normal(size=(m, d)) + 0.8 * rng.normal(size=(n_classes, d))[y], y
 
 
 @st.composite

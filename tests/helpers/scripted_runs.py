@@ -1,7 +1,7 @@
 """Runs whose solver does nothing, and reports what it is given."""
 
-import numpy as np
-from sample_problems import clouds, data_of
+from problems import two_clouds
+from sample_problems import data_of
 
 from margins.losses import HardMargin
 from margins.rules import Additive, Mistake, NoShrink, Rules
@@ -12,14 +12,9 @@ from margins.solvers.specification import Specification
 PERCEPTRON = Rules(Mistake(), Additive(), NoShrink())
 
 
-def separable(m=60, d=3):
-    X, y = clouds(m=m, d=d)
-    return X + 3 * np.outer(np.where(y == 1, 1, -1), np.ones(d)), np.where(y == 1, 1, -1)
-
-
 def run_of(X=None, y=None, loss=None, **options):
     if X is None:
-        X, y = separable()
+        X, y = two_clouds(distance=3.0)
     loss = HardMargin() if loss is None else loss
     data = data_of(X, y, 1.0, loss.diag if loss.is_smooth else 0.0)
     specification = Specification(**{"max_iter": 50, "keep_dual": True, **options})

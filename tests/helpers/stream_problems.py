@@ -3,11 +3,11 @@
 import functools
 
 import numpy as np
+import problems
 import pytest
 from algorithm_groups import ALGORITHMS, ONLINE, RULES
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer
 
 from margins.estimators.noise_tolerance import AveragingClassifier
 
@@ -60,28 +60,18 @@ DECAYING = [name for name in STREAMS if name in RULES and RULES[name].shrink.dec
 
 each_stream = pytest.mark.parametrize("name", STREAMS)
 each_kind = pytest.mark.parametrize("name", KINDS)
+clouds = functools.partial(problems.clouds, m=90, d=5)
 
 
 def make(name, **params):
     return ALGORITHMS[name](**{"random_state": 0, **WITH_PARAMETERS.get(name, {}), **params})
 
 
-@functools.cache
-def scaled():
-    X, y = load_breast_cancer(return_X_y=True)
-    return X / X.max(axis=0), y
-
-
-def clouds(n_classes=2, n_samples=90, n_features=5, distance=1.0, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n_samples) % n_classes
-    centres = distance * rng.normal(size=(n_classes, n_features))
-    return centres[y] + rng.normal(size=(n_samples, n_features)), y
-
-
-def in_chunks(classifier, X, y, size):
+def in_chunks(classifier, X, y, size, weight=None):
     for begin in range(0, len(y), size):
-        classifier.partial_fit(X[begin : begin + size], y[begin : begin + size], classes=np.unique(y))
+        rows = slice(begin, begin + size)
+        of_rows = None if weight is None else weight[rows]
+        classifier.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=of_rows)
     return classifier
 
 

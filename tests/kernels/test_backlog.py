@@ -1,6 +1,5 @@
 """Updates that wait: whatever the cache holds, a fit is the same bit for bit."""
 
-import signal
 import time
 import warnings
 from dataclasses import dataclass
@@ -115,8 +114,11 @@ def test_cache_does_not_change_a_bit(name, params, cache_size):
     assert_same(fit(name, params, X, y, cache_size), expected)
 
 
-@pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, sparse.csr_matrix])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", Cubic()], ids=["rbf", "linear", "cubic"])
+@pytest.mark.parametrize(
+    ("kernel", "layout"),
+    [("rbf", sparse.csr_matrix), ("linear", np.asfortranarray), (Cubic(), np.asarray)],
+    ids=["rbf", "linear", "cubic"],
+)
 def test_every_kernel_and_layout(kernel, layout):
     X, y = noisy_problem()
     y = np.where(np.arange(N) % 3 == 0, 5, y)  # three classes share the rows
@@ -199,20 +201,3 @@ def test_no_update_waits_if_weights_may_be_read_or_rescaled(update, shrink, aver
 def test_no_update_waits_if_active_sets_read_the_products_again():
     rules = Rules(MarginError(), Additive(), NoShrink())
     assert n_rows_computed(rules, levels=[Level(2, 2.0)]) > 0
-
-
-def test_interrupt_while_updates_are_applied():
-    @dataclass(frozen=True)
-    class Interrupted(Kernel):
-        def transform(self, products, x_sqnorms, z_sqnorms):
-            if products.shape[-1] == MAX_COLUMNS:
-                signal.raise_signal(signal.SIGINT)
-            return products
-
-    X, y = noisy_problem()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `nohup` ignores it
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            fit("perceptron", {}, X, y, FEW_ROWS, kernel=Interrupted())
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,12 +2,12 @@
 
 import dataclasses
 import math
-import pickle
 from itertools import cycle, product
 
 import exact_optima
 import numpy as np
 import oracles
+import problems
 import pytest
 from algorithm_groups import ALGORITHMS
 from kernel_machines import (
@@ -28,6 +28,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
+import margins
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
 PROVING = [name for name in NAMES if issubclass(ALGORITHMS[name], MaximumMarginClassifier)]
@@ -94,7 +95,7 @@ def dense(X):
     ("C", "n_classes", "weighted"), [(math.inf, 2, False), (0.5, 3, True), (0.5, 3, False)]
 )
 @each_algorithm
-def test_matrix_of_inner_products_is_the_linear_kernel(name, C, n_classes, weighted):
+def test_matrix_of_inner_products_gives_the_fit_of_the_linear_kernel(name, C, n_classes, weighted):
     X, y, Z = integers(n_classes)
     # Their mean is 1, so that weights relative to it are exact.
     weight = np.where(np.arange(len(y)) % 2, 0.5, 1.5) if weighted else None
@@ -115,7 +116,7 @@ def test_matrix_of_inner_products_is_the_linear_kernel(name, C, n_classes, weigh
 
 @pytest.mark.parametrize(("n_classes", "fit_intercept"), [(3, True), (2, False)])
 @each_algorithm
-def test_function_is_its_matrix(name, n_classes, fit_intercept):
+def test_a_function_gives_the_fit_of_its_matrix(name, n_classes, fit_intercept):
     X, y, Z = integers(n_classes)
     params = {"C": 0.5, "fit_intercept": fit_intercept}
     gram = make(name, kernel="precomputed", **params).fit(square(X, X), y)
@@ -130,7 +131,7 @@ def test_function_is_its_matrix(name, n_classes, fit_intercept):
 
 
 @each_by_points
-def test_polynomial_of_integers_is_its_matrix_bit_for_bit(name):
+def test_polynomial_of_integers_equals_its_matrix_bit_for_bit(name):
     X, y, Z = integers()
     gram = make(name, kernel="precomputed", C=0.5).fit(square(X, X), y)
     for given in (X, sparse.csr_array(X), np.asfortranarray(X, dtype=np.float32), X[::-1][::-1]):
@@ -159,7 +160,7 @@ POINT_KERNELS = {
 
 
 @pytest.mark.parametrize(("name", "case"), few_with_all(product(POINT_KERNELS, CONTAINERS)))
-def test_named_kernels_are_those_of_scikit_learn(name, case):
+def test_named_kernels_equal_those_of_scikit_learn(name, case):
     kernel, container = case
     X, y, Z = clouds(50, 3, n_classes=3)
     X[np.abs(X) < 0.3] = 0
@@ -203,7 +204,7 @@ def test_certificates_hold_in_the_feature_space_of_the_kernel(name, C):
 
 
 @pytest.mark.parametrize("C", [0.5, 10.0])
-def test_hinge_loss_has_kernels_too(C):
+def test_hinge_loss_with_a_kernel_reaches_the_optimum(C):
     X, y, Z = clouds(m=25, d=2)
     gram = rbf_kernel(X, X, gamma=2.0)
     labels = np.where(y == 1, 1, -1)
@@ -278,7 +279,7 @@ def test_model_has_the_attributes_of_support_vector_machines(name, n_classes, co
 
 
 @each_algorithm
-def test_row_of_weight_zero_is_a_row_and_a_column_left_out(name):
+def test_row_of_weight_zero_leaves_out_a_row_and_a_column(name):
     X, y, Z = integers(3)
     weight = np.where(np.arange(len(y)) % 5 == 2, 0.0, 1.0)
     kept = np.flatnonzero(weight)
@@ -309,29 +310,6 @@ def test_layout_of_the_matrix_changes_nothing(name):
         assert_same_fit(other, plain)
         new = linear(Z, X)
         assert_array_equal(other.decision_function(layout(new)), plain.decision_function(new))
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_pickled_and_cloned_kernel_machines_are_the_same(name):
-    X, y, Z = clouds(50, 3, n_classes=3)
-    for kernel in ("rbf", "poly", square):
-        classifier = make(name, kernel=kernel, C=1.0).fit(X, y)
-        copy = pickle.loads(pickle.dumps(classifier))
-        assert_same_fit(copy, classifier)
-        assert_array_equal(copy.decision_function(Z), classifier.decision_function(Z))
-        assert_same_fit(clone(classifier).fit(X, y), classifier)
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_another_kernel_forgets_the_one_before(name):
-    X, y, Z = clouds(50, 3, n_classes=3)
-    again = make(name, C=1.0)
-    for kernel in ("linear", "rbf", "linear", square, "poly"):
-        fresh = make(name, C=1.0, kernel=kernel).fit(X, y)
-        again.set_params(kernel=kernel).fit(X, y)
-        assert vars(again).keys() == vars(fresh).keys()
-        assert hasattr(again, "coef_") == (kernel == "linear" and name not in VOTING)
-        assert_array_equal(again.decision_function(Z), fresh.decision_function(Z))
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -372,3 +350,40 @@ def test_number_of_jobs_changes_not_one_bit(name, kernel):
     together = make(name, n_jobs=2, **params).fit(X, y)
     assert_same_fit(together, alone)
     assert_array_equal(together.decision_function(Z), alone.decision_function(Z))
+
+
+def test_support_vectors_are_ordered_by_class_as_in_svc():
+    X, y, _ = integers(3)
+    y = np.array(["c", "a", "b"])[y]
+    weight = np.where(np.arange(len(y)) % 7, 1.0, 0.0)
+    classifier = problems.make("auto", kernel="rbf", loss="hinge").fit(X, y, weight)
+    support, n_support = classifier.support_, classifier.n_support_
+    assert n_support.dtype == np.int32 and n_support.sum() == len(support)
+    ends = np.cumsum(n_support)
+    for label, part in zip(classifier.classes_, np.split(support, ends[:-1]), strict=True):
+        assert (y[part] == label).all() and (np.diff(part) > 0).all()
+    assert_array_equal(classifier.support_vectors_, X[support])
+
+
+def test_support_vectors_of_two_classes_equal_those_of_svc():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] + 0.5 * rng.normal(size=120) > 0
+    for kernel in ("rbf", "linear"):
+        params = {"kernel": kernel, "C": 2.0}
+        ours = margins.MarginClassifier(loss="hinge", penalize_intercept=False, eps=1e-9, **params)
+        svc = SVC(tol=1e-8, **params).fit(X, y)
+        ours.fit(X, y)
+        assert_array_equal(np.sort(ours.support_), np.sort(svc.support_))
+        if kernel == "rbf":
+            assert_array_equal(ours.support_, svc.support_)
+            assert_array_equal(ours.n_support_, svc.n_support_)
+            assert_allclose(ours.dual_coef_, svc.dual_coef_, rtol=1e-3, atol=1e-4)
+
+
+def test_a_linear_fit_without_dual_variables_has_no_support():
+    X, y, _ = integers(2)
+    assert not hasattr(problems.make("pdm", C=math.inf).fit(X, y), "support_")
+    assert not hasattr(problems.make("perceptron").fit(X, y), "support_")
+    classifier = problems.make("pdm", C=1.0).fit(X, y)
+    assert_array_equal(classifier.support_, np.flatnonzero(classifier.dual_coef_[0]))

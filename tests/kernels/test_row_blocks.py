@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix by blocks: values, cache, sums in double precision, bound on rounding."""
+"""Rows of a kernel matrix, by blocks and one by one: values, caches, sums, bounds on rounding."""
 
 from threading import get_ident
 
@@ -7,8 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+import margins
 from margins.data.binary_data import rows_of
 from margins.kernels import RBF, Function, Polynomial, Precomputed
+from margins.kernels._columns import inner_products
+from margins.kernels.kernel import Kernel
 from margins.kernels.row_blocks import UNIT, RowBlocks
 from margins.kernels.shared_blocks import MatrixBlocks, SharedBlocks
 from margins.linalg.threads import team_of
@@ -33,7 +36,7 @@ def blocks_of(kernel, X, cache_size=100.0, densely=False):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("layout", ["dense", "float32", "csr", "csr, made dense"])
-def test_rows_and_sums_are_those_of_the_kernel_matrix(name, layout):
+def test_rows_and_sums_equal_the_kernel_matrix(name, layout):
     kernel, X = KERNELS[name], points()
     if name == "function" and layout.startswith("csr"):
         pytest.skip("this function is of arrays")
@@ -82,14 +85,14 @@ def test_the_whole_matrix_is_of_few_samples_and_within_the_cache():
     assert not any(isinstance(each, MatrixBlocks) for each in blocks)
 
 
-def test_rows_that_were_computed_in_any_order_are_those_of_the_whole_matrix():
+def test_rows_computed_in_any_order_form_the_whole_matrix():
     K, blocks = KERNELS["rbf"](points(), points()), blocks_of(KERNELS["rbf"], points())
     blocks.slots_of(np.array([7, 3]), np.zeros(60, bool))
     assert_allclose(blocks.rows_of_all(60), K, atol=blocks.rounding())
     assert blocks.rows_of_all(59) is None
 
 
-def test_rows_of_a_precomputed_matrix_are_its_own():
+def test_rows_of_a_precomputed_matrix_are_copied():
     K = points(20, 20)
     K = K + K.T
     blocks = blocks_of(Precomputed(), K)
@@ -171,7 +174,7 @@ def test_the_bound_on_rounding_holds(name, shift):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
-def test_of_a_kernel_of_differences_a_mean_is_not_rounded(layout):
+def test_kernels_of_differences_subtract_the_mean_without_rounding(layout):
     X = np.round(points(100, 30) * 64) / 64 + 1000  # exact in single precision
     blocks = blocks_of(KERNELS["rbf"], layout(X), densely=True)
     slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
@@ -186,13 +189,6 @@ def test_a_mean_that_makes_products_less_exact_is_not_subtracted():
     assert blocks.rounding() < 20 * 2.0**-24 * 2 * 0.3 * 20
     slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
     assert np.abs(blocks.slots[slots] - KERNELS["rbf"](X, X)).max() <= blocks.rounding()
-
-
-def test_sums_without_the_support():
-    kernel, X = KERNELS["poly"], points()
-    support, coefficients = np.array([1, 5, 40]), np.array([0.5, -2.0, 3.0])
-    found = blocks_of(kernel, X).sums(np.array([0, 2, 59]), support, coefficients)
-    assert_allclose(found, kernel(X[[0, 2, 59]], X[support]) @ coefficients)
 
 
 def test_without_a_slope_no_bound_is_known():
@@ -228,3 +224,54 @@ def test_a_part_of_the_columns_is_transformed_in_place():
     assert not values[:, :4].any() and not values[:, 6:].any()
     with pytest.raises(ValueError, match="side by side"):
         RBF(gamma=1.0).compiled().single(values[:, ::2], sqnorms[:3], sqnorms[:5])
+
+
+@pytest.mark.parametrize("n_points", [1, 7, 8, 9, 31, 32, 33, 75])
+def test_an_inner_product_is_the_sum_in_the_order_of_the_elements(n_points):
+    rng = np.random.default_rng(n_points)
+    X = sparse.random(5, 40, density=0.5, random_state=rng, format="csr")
+    Z = rng.normal(size=(n_points, 40))
+    found = inner_products(rows_of(X), rows_of(Z))
+    for i in range(5):
+        expected = np.zeros(n_points)
+        for k in range(X.indptr[i], X.indptr[i + 1]):
+            expected += X.data[k] * Z[:, X.indices[k]]
+        assert_array_equal(found[i], expected)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9])
+def test_rows_of_an_array_equal_rows_of_its_nonzeros(share):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < share)
+    kernel = Polynomial(degree=3, gamma=0.2, coef0=1.0)
+    dense, compressed = (kernel.rows(each, 100.0) for each in (X, sparse.csr_array(X)))
+    for k in (3, 49, 0):
+        assert_array_equal(dense.py_row(k), compressed.py_row(k))
+
+
+def test_the_row_that_leaves_a_full_cache_is_the_one_not_read_for_longest():
+    rng = np.random.default_rng(0)
+    X, n_slots = rng.normal(size=(12, 3)), 4
+    kernel = Polynomial(degree=2, gamma=0.5, coef0=1.0)
+    rows = kernel.rows(X, n_slots * 12 * 8 / 2**20)
+    cached, n_computed = [], 0
+    for k in rng.integers(0, 12, 2000):
+        is_cached = k in cached
+        cached = [*(each for each in cached if each != k), k][-n_slots:]
+        n_computed += not is_cached
+        assert rows.py_row(k)[k] == pytest.approx((0.5 * X[k] @ X[k] + 1) ** 2)
+        assert rows.n_computed == n_computed
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_rows_of_near_samples_fill_a_batch(monkeypatch):
+    made = []
+    original = Kernel.rows
+    monkeypatch.setattr(
+        Kernel, "rows", lambda self, *args: (made.append(original(self, *args)), made[-1])[1]
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = X[:, 0] + 0.3 * rng.normal(size=400) > 0
+    found = margins.get("perceptron")(kernel="rbf", random_state=0, max_iter=1).fit(X, y)
+    assert len(found.support_) < made[0].n_computed <= 400

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fitted_clouds import make
+from problems import make
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
@@ -49,7 +49,7 @@ def test_no_algorithm_claims_a_bound(name):
     assert classifier.certificates_[0].upper_bound == np.inf
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_bound_is_claimed_of_matrices_with_a_negative_eigenvalue(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 40))
@@ -107,7 +107,7 @@ def test_matrices_of_single_precision_may_be_scaled_and_centred_in_double(seed):
         assert negative_eigenvalue(0.5 * (K + K.T)) is None
 
 
-def test_what_is_asymmetric_is_refused_before_training():
+def test_asymmetric_kernels_are_refused_before_training():
     K = np.array([[1.0, 0.9], [-0.9, 1.0]])
     sentence = (
         r"The kernel 'precomputed' must be symmetric. Got K\(x, z\) = 0.9 of samples 0 and 1, and "
@@ -129,7 +129,7 @@ def test_a_large_precomputed_matrix_is_compared_in_full():
         margins.MarginClassifier(kernel="precomputed").fit(K, np.arange(m) % 2)
 
 
-def test_which_kernels_need_no_look():
+def test_kernels_know_whether_they_are_semidefinite():
     semidefinite = [Linear(), RBF(), Polynomial(), Polynomial(coef0=1.0)]
     assert all(kernel.is_semidefinite for kernel in semidefinite)
     others = [Polynomial(coef0=-1.0), Sigmoid(), Precomputed(), Function(np.dot)]
@@ -137,19 +137,6 @@ def test_which_kernels_need_no_look():
     X = np.random.default_rng(0).standard_normal((50, 2))
     with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
         margins.MarginClassifier(kernel="poly", degree=2, gamma=0.1, coef0=-1.0).fit(X, X[:, 0] > 0)
-
-
-@pytest.mark.parametrize("params", [{}, {"C": 10.0, "gamma": 0.01}, {"gamma": 0.01, "coef0": 0.1}])
-def test_sigmoid_models_predict_as_those_of_svc(params):
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    with pytest.warns(ConvergenceWarning, match="The kernel is not positive semidefinite"):
-        ours = margins.MarginClassifier(
-            kernel="sigmoid", loss="hinge", penalize_intercept=False, **params
-        ).fit(X, y)
-    svc = SVC(kernel="sigmoid", **params).fit(X, y)
-    assert np.mean(ours.predict(X) == svc.predict(X)) > 0.93  # there is more than one local optimum
-    assert ours.score(X, y) > svc.score(X, y) - 0.02
 
 
 def test_the_sigmoid_kernel_is_proven_where_its_matrix_is_semidefinite():
@@ -164,11 +151,20 @@ def test_a_negative_diagonal_is_refused():
         margins.MarginClassifier(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, [0, 1])
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("penalized", [True, False])
-@pytest.mark.parametrize("gamma", ["scale", 0.01, 0.3])
-@pytest.mark.parametrize("C", [0.1, 1.0, 100.0, np.inf])
-def test_models_without_a_proof_are_about_as_good_as_those_of_svc(loss, penalized, gamma, C):
+@pytest.mark.parametrize(
+    ("loss", "penalized", "gamma", "C"),
+    [
+        ("hinge", True, "scale", 0.1),
+        ("hinge", False, 0.01, 100.0),
+        ("hinge", True, 0.3, np.inf),
+        ("hinge", False, 0.3, 1.0),
+        ("squared_hinge", False, "scale", 100.0),
+        ("squared_hinge", True, 0.01, 1.0),
+        ("squared_hinge", False, 0.01, np.inf),
+        ("squared_hinge", True, 0.3, 0.1),
+    ],
+)
+def test_models_without_a_proof_are_about_as_good_as_svc(loss, penalized, gamma, C):
     X, y = (each[::2] for each in load_breast_cancer(return_X_y=True))
     X = StandardScaler().fit_transform(X)
     classifier = margins.MarginClassifier(
@@ -190,7 +186,7 @@ def test_models_without_a_proof_are_about_as_good_as_those_of_svc(loss, penalize
 
 
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
-def test_every_pair_of_a_precomputed_matrix_is_looked_at(storage):
+def test_every_pair_of_a_precomputed_matrix_is_checked(storage):
     K = np.eye(1500)
     i, j = np.setdiff1d(np.arange(1500), some_samples(1500))[[7, 300]]
     K[i, j] = K[j, i] = 3.0

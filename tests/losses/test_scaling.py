@@ -24,7 +24,7 @@ def problem(m):
 
 
 @pytest.mark.parametrize("m", [1, 255, 256, 257, 3000])
-def test_sums_are_those_of_the_definition(m):
+def test_sums_follow_the_definition(m):
     for factor, scalar in product((0.0, 0.7, 4.0), (True, False)):
         p, C = problem(m)
         if scalar:
@@ -61,7 +61,7 @@ def test_largest_factor_keeps_dual_variables_within_their_bounds():
 
 @examples(10)
 @given(seed=st.integers(0, 10**6))
-def test_minima_are_those_of_the_objective(seed):
+def test_minima_are_minima_of_the_objective(seed):
     rng = np.random.default_rng(seed)
     p, C = rng.normal(0.3, 1, 50) * 10.0 ** rng.integers(-3, 4), rng.random(50) + 0.01
     sqnorm = float(10.0 ** rng.uniform(-3, 3))
@@ -97,7 +97,7 @@ def test_minimum_without_slack_is_found_with_a_large_C():
 
 
 @pytest.mark.parametrize("minimum", [squared_hinge_minimum, lambda *a: hinge_minimum(*a, 0.0)])
-def test_what_overflows_is_no_minimum(minimum):
+def test_minima_hold_no_number_that_overflows(minimum):
     p, C = np.array([1.0, -1.0]), np.ones(2)
     assert minimum(p, C, 1e200, 1e200)[0] >= 2 * (1 - 1e-12)
     assert minimum(p, C, 0.0, 0.0)[0] <= 2

@@ -69,7 +69,7 @@ def test_gradient_and_slope_are_differences_of_the_objective(bounded, m):
 
 
 @pytest.mark.parametrize("slack", [1e6, 1e9, 1e12])
-def test_dual_variables_at_a_bound_are_there_exactly_however_wide_the_slack(slack):
+def test_dual_variables_at_a_bound_are_exact_for_any_slack(slack):
     C, one = np.array([3.0, 3.0]), np.ones(2)
     losses = SmoothLoss(0.5 * C, C, C, 2.0**40, True)
     products, dual, free = np.array([-slack, slack]), np.empty(2), np.empty(2, dtype=np.int8)
@@ -136,7 +136,7 @@ def test_a_smooth_loss_with_upper_bounds_has_no_residual_and_its_conjugate_in_th
 
 
 @pytest.mark.parametrize("n_parts", [1, 3])
-def test_a_line_search_over_sums_of_parts_ends_where_the_one_over_all_samples_does(n_parts):
+def test_a_line_search_over_parts_ends_as_over_all_samples(n_parts):
     Y, data, C, centre, steep, rng = pieces(True, 300)
     everyone, factor = np.arange(300, dtype=np.int32), 1.7
     losses = SmoothLoss(centre, C, steep, factor, True)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from partitioned_problems import chunks_of
-from sample_problems import ALL_LAYOUTS, doubled, integers
+from problems import integers
+from sample_problems import ALL_LAYOUTS, doubled
 from scipy import sparse
 
 from margins._update import WeightVector

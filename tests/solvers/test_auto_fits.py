@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
-import oracles
 import pytest
-from algorithm_groups import SOLVERS_OF_LINEAR_DATA, quiet
-from sample_problems import clouds, integers
+from algorithm_groups import quiet
+from problems import clouds, integers
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from watched_steps import before_epochs
@@ -46,16 +45,6 @@ def test_many_samples_of_many_features_need_no_hessian(loss, monkeypatch):
     assert fit.converged_
     assert kinds
     assert fit.n_accesses_ < 2000 * (2000 if loss == "hinge" else 200)
-    # The certificate, from coef_ and dual_coef_ alone.
-    Y = oracles.data_of(X.toarray(), y, 1.0)
-    w = np.append(fit.coef_[0], fit.intercept_)
-    slacks = np.maximum(1 - Y @ w, 0)
-    primal = w @ w / 2 + 1e3 * (slacks.sum() if loss == "hinge" else slacks @ slacks)
-    assert primal == pytest.approx(fit.certificates_[0].primal, rel=1e-9)
-    slow = Auto(C=1e3, eps=1e-2, random_state=1, max_iter=10_000, loss=loss)
-    slow.fit(X, y)
-    assert slow.certificates_[0].dual <= primal * (1 + 1e-9)
-    assert fit.certificates_[0].dual <= slow.certificates_[0].primal * (1 + 1e-9)
 
 
 @quiet
@@ -69,7 +58,7 @@ def test_many_samples_of_many_features_need_no_hessian(loss, monkeypatch):
         (5, 1e3, True),  # not separable: samples of five dimensions, labelled at random
     ],
 )
-def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, steps, monkeypatch):
+def test_few_samples_are_accessed_singly_unless_that_costs_more(loss, rank, C, steps, monkeypatch):
     epochs = before_epochs(monkeypatch, lambda solver, run: run.n_epochs)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 350))
@@ -87,7 +76,7 @@ def test_few_samples_are_left_to_accesses_unless_these_cost_more(loss, rank, C, 
 
 
 @pytest.mark.parametrize(("C", "steps"), [(1e-4, False), (1.0, True)])
-def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monkeypatch):
+def test_no_newton_step_follows_if_accesses_leave_a_small_gap(C, steps, monkeypatch):
     epochs = before_epochs(monkeypatch, lambda solver, run: run.n_epochs)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 200))
@@ -95,14 +84,6 @@ def test_no_newton_step_is_made_where_accesses_leave_a_small_gap(C, steps, monke
     fit = Auto(C=C, eps=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
     assert bool(epochs) is steps
-
-
-@pytest.mark.parametrize("solver", ["auto", *SOLVERS_OF_LINEAR_DATA])
-@pytest.mark.parametrize("shape", [(360, 350), (3000, 200)])
-def test_a_threshold_of_zero_is_none_for_passes(shape, solver):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
-    assert Auto(C=1e-3, eps=1.0, solver=solver, random_state=0).fit(X, y).converged_
 
 
 @quiet
@@ -131,16 +112,8 @@ def test_papers_algorithms_run_their_rules_and_nothing_else(name, params, monkey
         Auto().fit(X, y)
 
 
-def test_papers_algorithms_have_counts_of_their_own():
-    X, y = clouds(m=300)
-    fits = {name: margins.get(name)(random_state=0).fit(X, y) for name in PAPERS}
-    assert all(fitted.converged_ for fitted in fits.values())
-    assert len({fitted.n_updates_ for fitted in fits.values()}) == len(PAPERS)
-    assert min(fitted.n_updates_ for fitted in fits.values()) > 300
-
-
 @pytest.mark.parametrize(("loss", "most"), [("squared_hinge", 2500), ("hinge", 20_000)])
-def test_of_a_smooth_loss_a_part_is_accessed_before_steps(loss, most):
+def test_steps_for_a_smooth_loss_follow_accesses_to_a_part(loss, most):
     X, y = integers(m=20_000, d=20)
     fit = Auto(loss=loss, eps=1e-6, random_state=0).fit(X, y)
     assert fit.converged_
@@ -155,7 +128,7 @@ def test_of_a_smooth_loss_a_part_is_accessed_before_steps(loss, most):
 @quiet
 @each_loss
 @pytest.mark.parametrize("shape", [(200, 4), (500, 30), (60, 100), (20, 400), (900, 60)])
-def test_what_runs_is_part_of_what_was_explained(shape, loss):
+def test_only_explained_phases_run(shape, loss):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=shape), rng.choice([-1, 1], shape[0])
     classifier = Auto(loss=loss, eps=1e-4, random_state=0)

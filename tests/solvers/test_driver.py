@@ -6,16 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sample_problems import clouds, data_of
-from scripted_runs import BUSY, CLEAN, GIVES_UP, PERCEPTRON, Scripted, run_of, separable
+from problems import clouds
+from sample_problems import data_of
+from scripted_runs import BUSY, CLEAN, GIVES_UP, PERCEPTRON, Scripted, run_of
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins._activeset import Level
 from margins._update import WeightVector
 from margins.data import permutations
 from margins.kernels.gram import gram_rows
-from margins.losses import HardMargin, Hinge, SquaredHinge
+from margins.losses import Hinge, SquaredHinge
 from margins.rules import Additive, Average, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import (
     EpochReport,
@@ -23,7 +23,6 @@ from margins.solvers.base import (
     Phase,
     PhaseRecord,
     Problem,
-    RulesSolver,
     solver_path,
 )
 from margins.solvers.driver import Run
@@ -221,7 +220,7 @@ def test_a_run_that_begins_again_forgets_its_products():
     assert not solver.w.any() and not solver.margins.any()
 
 
-def test_what_averages_iterates_belongs_to_its_phase():
+def test_an_averaging_belongs_to_its_phase():
     run = run_of(eps=None)
     made = []
 
@@ -241,16 +240,6 @@ def test_what_averages_iterates_belongs_to_its_phase():
 
 
 # ------------------------------------------------------------------------------------------- solvers
-
-
-def test_a_phase_of_rules_has_a_solver_of_rules():
-    level = Level(2, 1.5)
-    solver = Phase(PERCEPTRON, (level,)).make_solver()
-    assert isinstance(solver, RulesSolver)
-    assert (solver.name, solver.rules, solver.levels) == ("rules", PERCEPTRON, (level,))
-    assert solver.why_not(None) is None
-    other = Scripted()
-    assert Phase(solver=other).make_solver() is other
 
 
 def test_a_part_of_the_samples_may_count_as_an_epoch():
@@ -274,15 +263,6 @@ def test_objects_with_a_full_epoch_are_solvers():
 
 
 # ------------------------------------------------------------------------------------------- options
-
-
-def test_a_specification_has_defaults():
-    specification = Specification()
-    assert specification.eps is None and not specification.needs_clean_pass
-    run = Run(Problem(data_of(*separable()), HardMargin()), 0, specification)
-    assert (specification.max_iter, specification.keep_dual, run.theta) == (1000, False, 0.0)
-    assert run.problem.loss is run.loss and run.problem.n_samples == 60
-    assert (run.problem.n_features, run.problem.n_weights) == (3, 4)
 
 
 def test_a_proof_may_require_a_pass_without_updates():

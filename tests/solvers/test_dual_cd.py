@@ -2,13 +2,13 @@
 
 import math
 
-import exact_optima
 import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import two_clouds
 from properties import examples
 from sample_problems import orders_of
 from sklearn.svm import LinearSVC
@@ -24,12 +24,6 @@ Dcd, Adatron = margins.get("dcd"), margins.get("adatron")
 LOSSES = ("squared_hinge", "hinge")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SEEDS = st.integers(0, 10**6)
-
-
-def clouds(seed=0, m=60, d=4, distance=1.0):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(m) % 2, 1, -1)
-    return rng.normal(size=(m, d)) + distance * np.outer(y, rng.normal(size=d)), y
 
 
 def integers(seed, m=8, d=3):
@@ -196,8 +190,8 @@ def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
 @pytest.mark.parametrize("passes", [0, 1, 4])
 @examples(8)
 @given(seed=SEEDS)
-def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
-    X, y = clouds(seed, m=15, d=3)
+def test_shrinking_removes_the_samples_that_the_oracle_removes(passes, upper, delta2, seed):
+    X, y = two_clouds(seed, m=15, d=3)
     rows = rows_of(X)
     materialised = oracles.data_of(X, y)
     data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
@@ -222,7 +216,7 @@ def test_shrinking_removes_what_the_oracle_removes(passes, upper, delta2, seed):
 
 
 def test_shrinking_processes_fewer_samples():
-    X, y = clouds(m=400, distance=0.7)
+    X, y = two_clouds(m=400, distance=0.7)
     rows = rows_of(X)
     data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, 1.0)
     weights, schedule = WeightVector(4, 400), ShrinkingPasses(0, 20)
@@ -240,8 +234,8 @@ def test_shrinking_processes_fewer_samples():
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("shrinking", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_objective_is_that_of_LinearSVC(loss, shrinking, C):
-    X, y = clouds(1)
+def test_objective_equals_that_of_LinearSVC(loss, shrinking, C):
+    X, y = two_clouds(1)
     ours = Dcd(C=C, loss=loss, shrinking=shrinking, eps=1e-7, max_iter=100_000, random_state=0).fit(X, y)
     theirs = LinearSVC(C=C, loss=loss, dual=True, tol=1e-10, max_iter=10**6, random_state=0).fit(X, y)
 
@@ -260,7 +254,7 @@ def test_objective_is_that_of_LinearSVC(loss, shrinking, C):
 @pytest.mark.parametrize("C", [0.5, math.inf])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kernel, C, loss):
-    X, y = clouds(2)
+    X, y = two_clouds(2)
     params = {"C": C, "loss": loss, "kernel": kernel, "eps": 1e-4, "max_iter": 50, "random_state": 1}
     one, other = Adatron(**params).fit(X, y), Dcd(shrinking=False, **params).fit(X, y)
     assert (one.solver_, other.solver_) == ("rules", "dcd")
@@ -270,54 +264,10 @@ def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kern
     assert_array_equal(one.intercept_, other.intercept_)
 
 
-@pytest.mark.parametrize("C", [0.5, 8.0])
-@examples(10)
-@given(seed=SEEDS)
-def test_hard_margin_with_slack_terms_is_the_squared_hinge(C, seed):
-    # Delta = 1 / sqrt(2 C) is 1 or 1/4.
-    X, y = integers(seed)
-    extended = np.hstack([X, np.diag(y / math.sqrt(2 * C))])
-    orders = list(orders_of(len(y), 4, seed))
-    explicit = descend(oracles.data_of(extended, y), math.inf, orders)
-    params = {"eps": 1e-15, "max_iter": 4, "random_state": 0, "shrinking": False}
-    with pytest.warns():
-        soft = Dcd(C=C, **params).fit(X, y)
-        hard = Dcd(C=math.inf, loss="hinge", **params).fit(extended, y)
-    assert soft.n_updates_ == hard.n_updates_
-    assert [e[:2] for e in soft.learning_curve_[0]] == [e[:2] for e in hard.learning_curve_[0]]
-    assert_allclose(soft.dual_coef_, hard.dual_coef_, rtol=1e-9)
-    implicit = descend(oracles.data_of(X, y), math.inf, orders, diagonal=1 / (2 * C))
-    assert [k for k, _ in implicit[2]] == [k for k, _ in explicit[2]]
-
-
-@quiet
-@pytest.mark.parametrize("name", ["dcd", "adatron"])
-@examples(30)
-@given(
-    C=st.sampled_from([0.3, 1.0, 30.0]),
-    seed=SEEDS,
-    max_iter=st.sampled_from([1, 2, 5, 50]),
-    eps=st.sampled_from([0.3, 0.01, 1e-5]),
-)
-def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(name, C, seed, max_iter, eps):
-    X, y = integers(seed)
-    data = oracles.data_of(X, y)
-    fit = margins.get(name)(C=C, loss="hinge", eps=eps, max_iter=max_iter, random_state=0).fit(X, y)
-    (certificate,) = fit.certificates_
-    optimum = exact_optima.l1_svm_optimum(data, C)[0]
-    assert certificate.dual <= optimum * (1 + 1e-9)
-    w = np.append(fit.coef_[0], fit.intercept_[0])
-    objective = 0.5 * w @ w + C * np.maximum(1 - data @ w, 0).sum()
-    assert certificate.primal == pytest.approx(objective, rel=1e-9)
-    assert objective >= optimum * (1 - 1e-9)
-    assert fit.converged_ == (certificate.gap <= eps)
-    assert (fit.dual_coef_ >= 0).all() and (fit.dual_coef_ <= C * (1 + 4e-16)).all()
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", ["dcd", "adatron"])
 def test_pass_without_updates_ends_with_products_of_1(name, loss):
-    X, y = clouds(3, m=20)
+    X, y = two_clouds(3, m=20)
     fit = margins.get(name)(loss=loss, stop="clean-pass", max_iter=20_000, random_state=0).fit(X, y)
     alpha = fit.dual_coef_[0]
     assert fit.converged_
@@ -334,7 +284,7 @@ def test_pass_without_updates_ends_with_products_of_1(name, loss):
 @pytest.mark.parametrize("name", ["dcd", "adatron"])
 @pytest.mark.parametrize("shrinking", [True, False])
 def test_zero_row_of_the_hinge_loss_has_its_bound(name, shrinking):
-    X, y = clouds(4, m=12)
+    X, y = two_clouds(4, m=12)
     X[3] = 0
     params = {"shrinking": shrinking} if name == "dcd" else {}
     fit = margins.get(name)(loss="hinge", C=2.0, fit_intercept=False, random_state=0, **params).fit(X, y)
@@ -343,7 +293,7 @@ def test_zero_row_of_the_hinge_loss_has_its_bound(name, shrinking):
 
 
 def test_step_too_long_is_rejected_with_a_message():
-    X, y = clouds()
+    X, y = two_clouds()
     sqradius = np.max((X**2).sum(axis=1)) + 1 + 0.5
     name = r"adatron \(KernelAdatron\)"
     with pytest.raises(ValueError, match=rf"^eta of {name} must be below 2 / R.* Got 1\.0\."):

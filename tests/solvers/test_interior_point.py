@@ -65,7 +65,7 @@ def problems(draw):
 @each_intercept
 @examples(5)
 @given(problem=problems())
-def test_bounds_agree_with_those_of_decomposition(loss, penalize_intercept, problem):
+def test_bounds_agree_with_decomposition(loss, penalize_intercept, problem):
     X, y, weight, params = problem
     params = params | {"loss": loss, "penalize_intercept": penalize_intercept, "eps": 1e-5}
     fits = [
@@ -140,7 +140,7 @@ def test_kernel_values_that_cancel_leave_a_finite_model(x, labels, C, loss, pena
 @quiet
 @each_loss
 @each_intercept
-def test_values_beyond_single_precision_are_left_to_it(loss, penalize_intercept):
+def test_values_beyond_single_precision_use_the_interior_point(loss, penalize_intercept):
     rng = np.random.default_rng(0)
     X, y = 100 + 0.1 * rng.normal(size=(20, 5)), rng.random(20) < 0.5
     fitted = make(gamma="scale", loss=loss, penalize_intercept=penalize_intercept, solver="auto").fit(
@@ -160,7 +160,7 @@ def test_values_of_1e30_are_proven(penalize_intercept):
 
 
 @each_loss
-def test_what_double_precision_cannot_prove_is_said(loss):
+def test_the_warning_says_that_double_precision_cannot_prove_it(loss):
     X, y = np.arange(99.0, 111)[:, None], [1, -1] * 6
     with pytest.warns(ConvergenceWarning) as caught:
         make(C=1e4, coef0=1.0, loss=loss, solver="auto").fit(X, y)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from problems import tumours
 from properties import examples
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -27,11 +28,6 @@ def make(**params):
     )
 
 
-def breast_cancer():
-    X, y = load_breast_cancer(return_X_y=True)
-    return X / X.max(axis=0), y
-
-
 def few_samples():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 300)) + 2 * rng.normal(size=300)
@@ -47,9 +43,9 @@ def objective(classifier, X, y, C, loss):
 
 @each_loss
 @pytest.mark.parametrize("solver", ["auto", "newton", "conjugate"])
-@pytest.mark.parametrize("samples", [breast_cancer, few_samples])
+@pytest.mark.parametrize("samples", [tumours, few_samples])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_the_optimum_is_that_of_svc(loss, solver, samples, C):
+def test_the_optimum_equals_that_of_the_kernel_solver(loss, solver, samples, C):
     X, y = samples()
     if solver == "newton" and X.shape[1] == 300:
         if C > 0.01:
@@ -84,7 +80,7 @@ def test_a_shift_of_the_features_changes_the_intercept_alone(loss, shift):
 
 @each_loss
 def test_storage_partitions_and_warm_starts_give_the_same_optimum(loss):
-    X, y = breast_cancer()
+    X, y = tumours()
     parts = np.array_split(np.arange(len(y)), 4)
     fits = {
         "dense": make(loss=loss).fit(X, y),
@@ -106,27 +102,19 @@ def test_storage_partitions_and_warm_starts_give_the_same_optimum(loss):
 
 
 @each_loss
-def test_weights_count_as_so_many_samples(loss):
-    X, y = breast_cancer()
+def test_integer_weights_equal_repeated_samples(loss):
+    X, y = tumours()
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     one = make(loss=loss).fit(X, y, sample_weight=weight).certificates_[0]
     other = make(loss=loss).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).certificates_[0]
     assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
 
 
-def test_several_classes():
-    X, y = load_iris(return_X_y=True)
-    together = make().fit(X, y)
-    for code, certificate in enumerate(together.certificates_):
-        (alone,) = make().fit(X, y == code).certificates_
-        assert certificate.primal == pytest.approx(alone.primal, rel=2e-6)
-
-
 @quiet
 @pytest.mark.parametrize("params", [{"max_iter": 1}, {"max_iter": 2}, {"max_time": 1e-6}])
 @pytest.mark.parametrize("solver", ["auto", "conjugate"])
 def test_a_fit_that_is_ended_early_has_dual_variables_that_balance(solver, params):
-    X, y = breast_cancer()
+    X, y = tumours()
     for loss in ("hinge", "squared_hinge"):
         classifier = make(loss=loss, eps=1e-12, solver=solver, **params).fit(X, y)
         dual = classifier.dual_coef_[0]
@@ -138,7 +126,7 @@ def test_a_fit_that_is_ended_early_has_dual_variables_that_balance(solver, param
 
 @examples(50)
 @given(st.integers(0, 10**6))
-def test_classes_get_the_same_sum_within_their_bounds(seed):
+def test_balancing_gives_both_classes_the_same_sum_within_bounds(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 20))
     signs = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)
@@ -150,9 +138,6 @@ def test_classes_get_the_same_sum_within_their_bounds(seed):
     # The smaller class stays as it is, but for the last rounding.
     smaller = signs == (1 if dual[signs > 0].sum() <= dual[signs < 0].sum() else -1)
     assert_allclose(result[smaller], dual[smaller], rtol=1e-13, atol=1e-15)
-
-
-# ------------------------------------------------------------------------------------------ hard margins
 
 
 def hard(X, y, **params):
@@ -168,7 +153,7 @@ def geometric_margin(classifier, X, y):
     return float(np.min(np.where(y == 1, 1, -1) * distances))
 
 
-def test_the_margin_of_iris_is_that_of_svc():
+def test_the_margin_of_iris_is_known():
     X, y = load_iris(return_X_y=True)
     classifier, message = hard(X, (y == 0).astype(int), eps=1e-4)
     (certificate,) = classifier.certificates_
@@ -177,14 +162,7 @@ def test_the_margin_of_iris_is_that_of_svc():
 
 
 @pytest.mark.parametrize("penalized", [True, False])
-def test_the_data_of_the_readme_are_separated(penalized):
-    X, y = breast_cancer()
-    classifier, message = hard(X, y, penalize_intercept=penalized)
-    assert message is None and classifier.score(X, y) == 1.0
-
-
-@pytest.mark.parametrize("penalized", [True, False])
-def test_raw_breast_cancer_is_separated_between_a_small_C_and_a_large_one(penalized):
+def test_raw_tumours_is_separated_between_a_small_C_and_a_large_one(penalized):
     # Of columns up to 4254 and down to 0.03, with a margin of 4e-5. A C of the sequence leaves slacks,
     # the next one rounds.
     X, y = load_breast_cancer(return_X_y=True)
@@ -196,7 +174,7 @@ def test_raw_breast_cancer_is_separated_between_a_small_C_and_a_large_one(penali
 
 @pytest.mark.parametrize("shift", [0.0, 10.0, 100.0, 1e4])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
-def test_small_margins_are_found_wherever_the_samples_are(shift, gap):
+def test_small_margins_are_found_at_any_offset(shift, gap):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 5))
     X /= np.linalg.norm(X, axis=1).max()
@@ -212,7 +190,7 @@ def test_small_margins_are_found_wherever_the_samples_are(shift, gap):
 
 
 @pytest.mark.parametrize("params", [{}, {"penalize_intercept": True}, {"kernel": "rbf", "gamma": 0.1}])
-def test_inseparable_classes_are_proven_to_be(params):
+def test_inseparable_classes_are_proven_to_be_inseparable(params):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     X[30:] = X[:30]  # samples of contrary labels: no function separates them
@@ -299,9 +277,9 @@ def test_dual_variables_keep_their_bounds_before_anything_is_proven(solver, seed
 @quiet
 @each_loss
 @pytest.mark.parametrize("shift", [1e4, 1e6])
-def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(loss, shift):
+def test_an_accuracy_beyond_rounding_keeps_the_model_and_ends_soon(loss, shift):
     # The passes in reserve left a gap of 4 where Newton steps had left 1e-7, after a thousand epochs.
-    X, y = breast_cancer()
+    X, y = tumours()
     fit = make(loss=loss, eps=1e-12).fit(X + shift, y)
     assert not fit.converged_ and fit.solver_.endswith("conjugate")
     assert fit.certificates_[0].gap <= 1e-6 and fit.n_iter_ < 100
@@ -320,8 +298,8 @@ def test_an_accuracy_beyond_rounding_costs_neither_the_model_nor_many_epochs(los
 @quiet
 @each_loss
 @pytest.mark.parametrize("max_iter", range(1, 12))
-def test_dual_variables_are_those_of_the_certificate_wherever_a_reserve_is_cut(loss, max_iter):
-    X, y = breast_cancer()
+def test_dual_variables_belong_to_the_certificate_for_every_max_iter(loss, max_iter):
+    X, y = tumours()
     fit = make(loss=loss, eps=1e-12, max_iter=max_iter).fit(X + 1e6, y)
     dual = fit.dual_coef_[0]
     assert dual.min() >= 0 and (loss == "squared_hinge" or dual.max() <= 1)

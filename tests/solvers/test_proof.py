@@ -1,19 +1,17 @@
 """Objectives of rounded coefficients, against rational arithmetic, where slacks cancel."""
 
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sample_problems import ALL_LAYOUTS, integers
-from sklearn.exceptions import ConvergenceWarning
+from problems import integers
+from sample_problems import ALL_LAYOUTS
 
 import margins
 from margins.data.binary_data import rows_of
 from margins.losses import HardMargin, Hinge, SquaredHinge
 from margins.losses._accurate import kernel_scores, scores
-from margins.solvers import proof
 from margins.solvers.proof import NEGLIGIBLE
 
 LOSSES = (SquaredHinge(3.0), Hinge(np.full(12, 3.0)), HardMargin())
@@ -41,7 +39,7 @@ def heavy_and_light(weight):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("weight", "scale"), [(1e20, 1e15), (1e40, 1.0), (1e80, 1.0), (1e80, 1e15)])
 @pytest.mark.parametrize("name", ["auto", "dcd", "mpu", "pdm"])
-def test_the_primal_value_is_that_of_the_coefficients_for_extreme_weights(name, weight, scale):
+def test_the_primal_value_holds_for_the_coefficients_with_extreme_weights(name, weight, scale):
     X, y, weights = heavy_and_light(weight)
     classifier = margins.get(name)(C=1, random_state=0, max_iter=30).fit(X * scale, y, weights)
     exact = exact_objective(X * scale, y, weights, classifier)
@@ -94,23 +92,6 @@ def test_scores_and_length_of_a_kernel_have_twice_the_working_precision(is_in_me
         kernel_scores(kernel.rows(K, 1.0), c, bias, K[:3])
 
 
-def test_scores_of_a_small_problem_read_the_matrix_in_memory(monkeypatch):
-    # Rows that are computed again, one by one, took ten times as long as the fit.
-    X, y = integers(m=40, d=3)
-    fit = margins.MarginClassifier(kernel="rbf", loss="hinge", C=1e9, eps=1e-6)
-    given = []
-
-    def scores_of(rows, coefficients, bias, matrix):
-        given.append(matrix)
-        return kernel_scores(rows, coefficients, bias, matrix)
-
-    monkeypatch.setattr(proof, "kernel_scores", scores_of)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit.fit(X, y)
-    assert given and all(matrix.shape == (40, 40) for matrix in given)
-
-
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("error", [1e-14, 1e-9, 1e-4])
 def test_the_quick_bound_of_the_sensitivity_is_a_bound(loss, error):
@@ -126,20 +107,20 @@ def test_the_quick_bound_of_the_sensitivity_is_a_bound(loss, error):
 
 
 @pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: type(loss).__name__)
-def test_objective_of_slacks_is_that_of_margins(loss):
+def test_objective_of_slacks_equals_the_objective_of_margins(loss):
     margins_ = np.random.default_rng(4).integers(-4, 5, 12) / 4
     primal, margin, multiple = loss.objective(1 - margins_, 2.0)
     assert primal == 1 + loss.value(margins_) == 1 + loss.value_of_slacks(1 - margins_)
     assert margin is None and multiple == 1
 
 
-def test_objective_of_the_hard_margin_is_that_of_the_best_multiple():
+def test_objective_of_the_hard_margin_is_taken_at_the_best_multiple():
     assert HardMargin().objective(1 - np.array([2.0, 3.0]), 16.0) == (2.0, 0.5, 0.5)
     assert HardMargin().objective(1 - np.array([-2.0, 3.0]), 16.0) == (math.inf, -0.5, 1.0)
 
 
 @pytest.mark.parametrize("name", ["auto", "pdm"])
-def test_ordinary_fits_state_what_they_always_stated(monkeypatch, name):
+def test_ordinary_fits_need_no_exact_sums(monkeypatch, name):
     monkeypatch.setattr("margins.solvers.proof._point", None)  # what would round differently
     X, y = integers(m=40, d=5)
     assert margins.get(name)(C=1.0, eps=0.1, random_state=0).fit(X, y).converged_

@@ -63,10 +63,16 @@ def test_a_scaled_kernel_has_the_same_values():
     assert (kernel.scaled(0.25)(0.25 * X, 0.25 * X) == kernel(X, X)).all()
 
 
-@pytest.mark.parametrize("power", [44, 60])
-@pytest.mark.parametrize("n", [300, 2001])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize(
+    ("power", "n", "loss", "free"),
+    [
+        (44, 300, "hinge", False),
+        (44, 2001, "squared_hinge", True),
+        (60, 300, "squared_hinge", True),
+        (60, 2001, "hinge", False),
+        (60, 300, "hinge", True),
+    ],
+)
 def test_a_common_factor_of_kernel_values_is_a_factor_of_C(power, n, loss, free):
     A, y = blobs(n)
     K = A @ A.T

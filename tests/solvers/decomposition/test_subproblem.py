@@ -33,7 +33,7 @@ def optimum(Q, g, lower, upper):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 200])
 @pytest.mark.parametrize("rank, offset", [(None, 0.0), (3, 0.0), (None, 100.0)])
-def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
+def test_the_optimum_agrees_with_an_independent_solver(n, rank, offset):
     for seed in range(5):
         Q, g, lower, upper = problem(seed, n, rank, offset)
         d, gradient = np.zeros(n, F), g.astype(F)
@@ -55,24 +55,8 @@ def test_the_optimum_is_that_of_an_independent_solver(n, rank, offset):
         assert_allclose(gradient + offset * steps.sum(), g + Q @ steps, atol=1e-3 * (1 + offset / 10))
 
 
-def test_no_pair_moves_at_the_optimum():
-    Q = np.eye(3, dtype=F)
-    d, gradient = np.zeros(3, F), np.array([1, -1, 0], F)
-    at_zero = np.zeros(3, F)
-    assert minimise(Q, 0.0, at_zero, gradient, d, at_zero, at_zero, 0.0, 10) == 0
-    assert_array_equal(d, 0)
-
-
-def test_two_equal_samples_take_one_step_together():
-    Q = np.ones((2, 2), F)  # singular
-    d, gradient = np.zeros(2, F), np.array([-1, -1], F)
-    bounds = np.zeros(2, F), np.full(2, 0.7, F)
-    minimise(Q, 0.0, np.zeros(2, F), gradient, d, *bounds, 0.0, 10)
-    assert d.sum() == pytest.approx(1) and gradient == pytest.approx(np.zeros(2), abs=1e-6)
-
-
 @pytest.mark.parametrize(("C", "most"), [(1.0, 2), (1e4, 2), (1e6, 2), (1e9, 12)])
-def test_contrary_duplicates_go_to_their_bounds_soon(C, most):
+def test_contrary_duplicates_reach_their_bounds_in_few_steps(C, most):
     # Along (1, 1) the objective is linear, so that no variable gets far alone. Steps are doubled.
     upper = np.full(2, C, F)
     Q = np.array([[2, -2], [-2, 2]], F)
@@ -87,7 +71,7 @@ def test_contrary_duplicates_go_to_their_bounds_soon(C, most):
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e9])
-def test_contrary_duplicates_find_their_diagonal_terms(C):
+def test_contrary_duplicates_stop_where_their_diagonal_terms_say(C):
     diag, bounds = np.full(2, 1 / (2 * C), F), (np.zeros(2, F), np.full(2, np.inf, F))
     Q, d = np.array([[2, -2], [-2, 2]], F), np.zeros(2, F)
     gradient = np.array([-1, -1], F)
@@ -118,7 +102,7 @@ def test_a_pair_moves_to_the_best_point_of_its_rectangle(correlation):
 
 
 @pytest.mark.parametrize("n_kept", [0, 1, 40, 100])
-def test_the_matrix_is_that_of_the_cached_rows_times_a_factor(n_kept):
+def test_the_matrix_holds_the_cached_rows_times_a_factor(n_kept):
     rng = np.random.default_rng(n_kept)
     m, n, padding = 300, 100, 7
     K = rng.integers(-4, 5, size=(m, m)).astype(F)
@@ -142,7 +126,7 @@ def test_the_matrix_is_that_of_the_cached_rows_times_a_factor(n_kept):
 
 
 @pytest.mark.parametrize("n", range(1, 10))
-def test_rows_are_added_whatever_their_number(n):
+def test_any_number_of_rows_is_added(n):
     rng = np.random.default_rng(n)
     slots = rng.integers(-4, 5, size=(12, 5000)).astype(F)
     where = rng.permutation(12)[:n].astype(np.int32)

@@ -11,9 +11,7 @@ from sklearn.datasets import load_digits
 
 import margins
 from margins.kernels import RBF
-from margins.kernels._single import place
 from margins.kernels.gram import WholeGram
-from margins.kernels.shared_blocks import ClassBlocks
 from margins.solvers import auto
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.tuning import TUNING
@@ -43,10 +41,10 @@ def solve(K, signs, loss, has_free_intercept, required_gap, max_pairs=100_000):
     return K, b, u, *result
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("has_free_intercept", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_gap_that_is_returned_is_that_of_the_dual_variables(loss, has_free_intercept, seed):
+def test_the_returned_gap_is_the_gap_of_the_dual_variables(loss, has_free_intercept, seed):
     K, signs = problem(seed)
     upper, diagonal = LOSSES[loss]
     K, b, u, n_pairs, gap = solve(K, signs, loss, has_free_intercept, 1e-4)
@@ -80,16 +78,6 @@ def test_an_end_of_pairs_comes_before_the_gap():
     K, signs = problem(0)
     *_, n_pairs, gap = solve(K, signs, "hinge", True, 1e-9, max_pairs=3)
     assert n_pairs == 3 and gap > 1e-9
-
-
-def test_nothing_moves_at_the_optimum():
-    K, signs = problem(1)
-    m = len(signs)
-    K, b, u, *_ = solve(K, signs, "hinge", True, 1e-12)
-    before = b.copy()
-    upper, diag = np.full(m, 2.0), np.zeros(m)
-    assert minimise_whole(K, 0.0, signs, b, u, upper, diag, True, 1e-4, 1e-2, 1000)[0] == 0
-    assert_array_equal(b, before)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -129,7 +117,7 @@ def test_pairs_of_classes_agree_with_working_sets(monkeypatch, kernel, loss, pen
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_certificates_of_pairs_are_those_of_exact_sums(loss):
+def test_certificates_of_pairs_equal_exact_sums(loss):
     X, y = load_digits(n_class=3, return_X_y=True)
     X, y, C = X[:200] / 16, y[:200], 3.0
     fit = margins.MarginClassifier(
@@ -188,14 +176,14 @@ def test_moves_of_linear_pairs_and_newton_steps_prove_one_optimum(loss):
 
 
 @pytest.mark.parametrize(("factor", "C"), [(1e10, 1.0), (1.0, 1e-20)])
-def test_linear_pairs_beyond_single_precision_are_not_moved(factor, C):
+def test_linear_pairs_beyond_single_precision_use_other_solvers(factor, C):
     X, y = load_digits(n_class=3, return_X_y=True)
     classifier = margins.MarginClassifier(loss="hinge", multi_class="ovo", C=C)
     classifier.fit(factor * X[:90], y[:90])
     assert classifier.converged_ and "decomposition" not in classifier.solver_
 
 
-def test_newton_steps_begin_from_zero_where_moves_do_not_suffice():
+def test_newton_steps_start_from_zero_if_decomposition_does_not_finish():
     rng = np.random.default_rng(0)
     X = np.round(10.0 ** rng.integers(-1, 3, size=5) * rng.normal(size=(180, 5)))
     classifier = margins.MarginClassifier(loss="hinge", C=100, multi_class="ovo", eps=1e-3)
@@ -203,22 +191,3 @@ def test_newton_steps_begin_from_zero_where_moves_do_not_suffice():
     assert classifier.solver_ == "decomposition + newton"
     # From where moves have ended, up to four epochs of steps follow.
     assert [phase.epochs for phases in classifier.phases_ for phase in phases] == [1, 1] * 3
-
-
-def test_blocks_are_those_of_the_matrix():
-    X, codes = np.random.default_rng(0).normal(size=(9, 2)), np.array([0, 1, 2] * 3)
-    blocks = ClassBlocks(RBF(gamma=1.0), X, codes)
-    for row in range(3):
-        for column in range(3):
-            expected = RBF(gamma=1.0)(X[codes == row], X[codes == column])
-            assert_allclose(blocks.block(row, column), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 2), (40, 70)])
-def test_a_block_is_placed_twice(n, m):
-    block, matrix = np.random.default_rng(0).normal(size=(n, m)), np.zeros((n + m, n + m), np.float32)
-    place(block, matrix, 0, n)
-    assert_array_equal(matrix[:n, n:], block.astype(np.float32))
-    assert_array_equal(matrix, matrix.T)
-    with pytest.raises(ValueError, match="must fit into a matrix"):
-        place(block, matrix, m + 1, 0)

@@ -1,4 +1,4 @@
-"""Hessians of Newton steps: what they hold and solve, against plain NumPy."""
+"""Hessians and single Newton steps, against plain NumPy."""
 
 import math
 
@@ -6,14 +6,19 @@ import numpy as np
 import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sample_problems import ALL_LAYOUTS, data_of, integers
+from problems import integers
+from sample_problems import ALL_LAYOUTS, data_of, rows_of
 from scipy import sparse
 
+from margins.data._passes import products
+from margins.data.binary_data import augmented_sqnorms, make_binary_data
 from margins.losses import SquaredHinge
+from margins.losses._smoothed import SmoothLoss
 from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
+from margins.solvers.newton._objective import Objective
 
 
 def dense_hessian(data, curvature):
@@ -73,7 +78,7 @@ def test_hessian_follows_the_free_samples(d, rho):
 
 
 @pytest.mark.parametrize("message", ["same features", "large", "none"])
-def test_hessian_is_summed_in_double_precision_where_single_is_too_inaccurate(message):
+def test_hessian_is_summed_in_double_precision_if_single_is_too_inaccurate(message):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 20)), rng.choice([-1, 1], 3000)
     if message == "same features":
@@ -123,7 +128,7 @@ def assert_solves(hessian, Y, curvature, factor, rng):
         assert not hessian.included.any()
 
 
-def test_products_report_where_rounding_does_not_allow_a_solution():
+def test_products_report_that_rounding_does_not_allow_a_solution():
     data = data_of(np.eye(3) * 1e50, [1, -1, 1], 0.0)
     hessian = HessianVectorProduct(data, np.ones(3), 100)
     hessian.py_update(np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int8))
@@ -140,3 +145,37 @@ def test_products_with_the_hessian_read_no_more_samples_than_allowed():
     assert hessian.n_read == 30  # two products, of 15 samples each
     assert not hessian.py_solve(1e6, solution)
     assert hessian.n_read == 30
+
+
+def test_steps_with_a_free_intercept_count_the_samples_that_a_working_set_leaves_out():
+    # No sample is free, and those outside the working set pull at the intercept.
+    rng, n_steps = np.random.default_rng(0), 0
+    for _ in range(300):
+        m, d = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+        X, y = rng.normal(size=(m, d)), np.where(np.arange(m) % 2, 1, -1)
+        rows, costs = rows_of(X), 10 ** rng.uniform(-1, 1, m)
+        sqnorms = augmented_sqnorms(rows.sqnorms(), 1.0, hard_margin=False)
+        data = make_binary_data(rows, sqnorms, y > 0, 1.0, 0.0, math.inf, has_free_intercept=True)
+        Y, members = oracles.data_of(X, y, 1.0), np.arange(m // 2, dtype=np.int32)
+        others = rng.integers(0, 2, m - m // 2) * costs[m // 2 :]
+        fixed, C = others @ Y[m // 2 :], costs[members]
+        loss = SmoothLoss(np.zeros(len(C)), C, 1e3 * C, 1.0, True)
+        w = 3 * rng.normal(size=d + 1)
+        objective = Objective(
+            *(data, members, fixed, others.sum(), w, products(data, members, w), loss),
+            DenseHessian(data, np.ones(m), False),
+        )
+
+        def value(w, some=Y[members], C=C, fixed=fixed):
+            slopes = np.clip(1e3 * C * (1 - some @ w), 0, C)
+            losses = slopes * (1 - some @ w) - slopes**2 / (2e3 * C)
+            return 0.5 * w[:-1] @ w[:-1] - fixed @ w + losses.sum()
+
+        start = np.array(objective.w)
+        slopes = 1e3 * C * (1 - Y[members] @ start)
+        before = value(start)
+        if ((slopes > 0) & (slopes < C)).any() or objective.minimise(0.0, 0.0, 1) == 0:
+            continue
+        n_steps += 1
+        assert value(np.array(objective.w)) <= before + 1e-12 * abs(before)
+    assert n_steps > 140

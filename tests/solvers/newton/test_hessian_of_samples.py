@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import noisy
 from sample_problems import data_of, tuning_with
 from watched_steps import before_epochs
 
@@ -13,12 +14,6 @@ from margins.solvers.base import Problem
 TUNING = {"hessian_per_weight": 20}
 
 
-def noisy(m=6000, d=20, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(m, d))
-    return X, np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0, 1, -1)
-
-
 @pytest.fixture
 def sizes(monkeypatch, tuned):
     """The sizes of the Hessian before each epoch of Newton steps; 0: of all samples."""
@@ -26,21 +21,21 @@ def sizes(monkeypatch, tuned):
     return before_epochs(monkeypatch, lambda solver, run: solver._hessian_size)
 
 
-def test_it_is_planned_where_the_hessian_of_all_costs_more_than_reading_them():
+def test_it_is_planned_if_the_whole_hessian_costs_more_than_reading_the_samples():
     tuning = tuning_with(newton=TUNING)
-    problem = Problem(data_of(*noisy()), SquaredHinge(1.0))
+    problem = Problem(data_of(*noisy(6000, 20)), SquaredHinge(1.0))
     size = Costs(problem, tuning).hessian_size
     assert 20 * 21 <= size <= 3000
     assert Costs(problem, tuning_with(newton={"hessian_per_weight": 1000})).hessian_size == 0
-    assert Costs(Problem(data_of(*noisy(m=500)), SquaredHinge(1.0)), tuning).hessian_size == 0
-    assert Costs(Problem(data_of(*noisy(d=2)), SquaredHinge(1.0)), tuning).hessian_size == 0
-    assert Costs(Problem(data_of(*noisy()), Hinge(1.0)), tuning).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy(500, 20)), SquaredHinge(1.0)), tuning).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy(6000, 2)), SquaredHinge(1.0)), tuning).hessian_size == 0
+    assert Costs(Problem(data_of(*noisy(6000, 20)), Hinge(1.0)), tuning).hessian_size == 0
 
 
 @pytest.mark.parametrize("penalize_intercept", [True, False])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-def test_it_leads_to_the_optimum(C, penalize_intercept, sizes):
-    X, y = noisy()
+def test_steps_by_a_partial_hessian_lead_to_the_optimum(C, penalize_intercept, sizes):
+    X, y = noisy(6000, 20)
     options = {"C": C, "penalize_intercept": penalize_intercept, "random_state": 0}
     fit = margins.MarginClassifier(eps=1e-3, **options).fit(X, y)
     exact = margins.MarginClassifier(eps=1e-9, solver="newton", **options).fit(X, y)
@@ -49,17 +44,17 @@ def test_it_leads_to_the_optimum(C, penalize_intercept, sizes):
     assert -1e-9 * exact.certificates_[0].dual <= gap <= 2.1e-3 * exact.certificates_[0].dual
 
 
-def test_steps_by_the_hessian_of_all_follow_where_it_misleads(sizes):
+def test_steps_by_the_whole_hessian_follow_if_a_part_misleads(sizes):
     # A few long samples, of which the chosen ones are unlikely to be.
-    X, y = noisy()
+    X, y = noisy(6000, 20)
     X[::997] *= 1e3
     fit = margins.MarginClassifier(eps=1e-6, C=1e-3, random_state=0).fit(X, y)
     assert fit.converged_
     assert sizes[0] > 0 and sizes[-1] == 0
 
 
-def test_a_path_along_C_goes_on_with_it(sizes):
-    X, y = noisy()
+def test_a_path_along_C_uses_partial_hessians(sizes):
+    X, y = noisy(6000, 20)
     Cs = np.logspace(-3, 1, 5)
     path = margins.svm_path(X, y, Cs=Cs, loss="squared_hinge", eps=1e-4, random_state=0)
     assert all(fit.converged_ for fit in path.classifiers) and sizes[0] > 0

@@ -1,7 +1,6 @@
-"""Newton steps: their sums against plain NumPy, their fits against solvers of other makes."""
+"""Newton steps: their sums, their fits against other solvers, and the phases that continue them."""
 
 import math
-import pickle
 import warnings
 from itertools import product
 
@@ -12,10 +11,10 @@ from algorithm_groups import quiet
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import clouds, integers
 from properties import examples
 from proven_by_hand import fit, optimum, sides
-from sample_problems import ALL_LAYOUTS, clouds, data_of, integers
-from sklearn.base import clone
+from sample_problems import ALL_LAYOUTS, data_of
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
@@ -25,8 +24,8 @@ from margins.losses import Hinge, SquaredHinge
 from margins.solvers.auto import Costs
 from margins.solvers.base import Problem
 from margins.solvers.driver import Run
+from margins.solvers.newton import newton
 from margins.solvers.newton._dense_hessian import DenseHessian
-from margins.solvers.newton._objective import working_set_of
 from margins.tuning import TUNING
 
 Auto = margins.MarginClassifier
@@ -36,7 +35,7 @@ each_loss = pytest.mark.parametrize("loss", LOSSES)
 
 @pytest.mark.parametrize("layout", ALL_LAYOUTS)
 @pytest.mark.parametrize("d", [5, 20])  # the second: in dense blocks
-def test_sums_over_samples_are_those_of_the_materialised_ones(d, layout):
+def test_sums_over_samples_equal_sums_over_materialised_samples(d, layout):
     for rho, ones in ((0.0, False), (2.0, False), (2.0, True)):
         X, y = integers(ones=ones, d=d)
         Y = oracles.data_of(X, y, rho)
@@ -63,24 +62,6 @@ def assert_sums_are_exact(data, Y, members):
         hessian.py_update(members, free.astype(np.int8))
         matrix = (some[free].T * C[members[free]]) @ some[free]
         assert_array_equal(hessian.matrix, np.tril(matrix))
-
-
-def test_samples_within_the_tolerance_or_off_their_bounds_are_in_the_working_set():
-    # w.y: below, at and above the band of 1/2 around 1; dual variables 0, between, and exactly C.
-    p = np.repeat([0.25, 0.5, 1.0, 1.5, 1.75], 3)
-    C, unbounded = np.full(15, 0.1), np.full(15, math.inf)
-    dual = np.tile([0.0, 0.05, 0.1], 5)
-    none_included = np.zeros(15, dtype=np.int8)
-    settled = (p > 1.5) & (dual == 0)
-    assert_array_equal(working_set_of(p, dual, unbounded, none_included, 0.5), np.flatnonzero(~settled))
-    at_bound = (p < 0.5) & (dual == C)
-    moves = working_set_of(p, dual, C, none_included, 0.5)
-    assert_array_equal(moves, np.flatnonzero(~(settled | at_bound)))
-    assert moves.dtype == np.int32
-    assert_array_equal(working_set_of(p, dual, C, none_included, math.inf), np.arange(15))
-    assert_array_equal(working_set_of(p, dual, C, none_included + 1, 0.5), np.arange(15))
-    dual[2] = np.nextafter(0.1, 0)  # just short of C: it may still grow
-    assert 2 in working_set_of(p, dual, C, none_included, 0.5)
 
 
 def test_steps_do_not_start_at_a_negligible_scale():
@@ -148,15 +129,6 @@ def test_fits_do_not_depend_on_the_layout(loss):
         assert_allclose(got.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-8)
 
 
-@each_loss
-def test_classes_in_threads_are_bit_identical(loss):
-    X, y = clouds(m=300, d=12, n_classes=4)
-    one, two = (fit(X, y, loss=loss, n_jobs=n) for n in (1, 2))
-    for name in ("coef_", "intercept_", "dual_coef_"):
-        assert_array_equal(getattr(one, name), getattr(two, name))
-    assert one.certificates_ == two.certificates_
-
-
 @examples(75)
 @given(
     seed=st.integers(0, 10**6),
@@ -202,67 +174,11 @@ def test_certificates_are_valid_bounds(seed, loss, scale, C, intercept, eps):
     assert classifier.converged_ == (is_near and certificate.improvement >= 1 - np.sqrt(eps))
 
 
-@quiet
-@each_loss
-@pytest.mark.parametrize(
-    ("accesses", "max_iter"), [(True, 1), (True, 2), (True, 3), (False, 1), (False, 2)]
-)
-def test_fits_without_convergence_warn_and_have_valid_certificates(
-    accesses, max_iter, loss, capsys, monkeypatch, tuned
-):
-    tuned(newton={"max_steps": 1})
-    monkeypatch.setattr(Costs, "needs_passes", accesses)
-    X, y = clouds()
-    with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter} full epochs came first"):
-        short = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter, verbose=1)
-    assert capsys.readouterr().out.count("epoch ") == max_iter == short.n_iter_
-    primal, dual, *_ = sides(short, X, y, 1.0, loss)
-    certificate = short.certificates_[0]
-    assert certificate.primal == pytest.approx(float(primal), rel=1e-9)
-    best = optimum(X, np.where(y == 1, 1, -1), np.ones(len(y)), loss, 1.0)
-    assert dual * (1 - 1e-12) <= certificate.dual <= best * (1 + 1e-8)
-    longer = fit(X, y, loss=loss, eps=1e-9, max_iter=max_iter + 1)
-    assert longer.n_accesses_ >= short.n_accesses_ + len(y)
-    assert longer.n_iter_ == max_iter + 1 == len(longer.learning_curve_[0])
-
-
-@each_loss
-def test_fitted_classifiers_are_pickled_and_cloned(loss):
-    X, y = clouds(n_classes=3)
-    classifier = fit(X, y, loss=loss)
-    again = clone(classifier).fit(X, y)
-    assert_array_equal(again.coef_, classifier.coef_)
-    copy = pickle.loads(pickle.dumps(classifier))
-    assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
-    assert copy.certificates_ == classifier.certificates_
-
-
-def test_hinge_certificate_of_another_weight_vector_does_not_depend_on_the_scale_of_the_duals():
-    # A loss with a best scale that a search from a distant start does not find.
-    X, y = clouds(m=300)
-    Y = oracles.data_of(X, np.where(y == 1, 1, -1))
-    best = fit(X, y, loss="hinge", eps=1e-3)
-    w = np.append(best.coef_[0], best.intercept_[0])
-    alpha, problem = best.dual_coef_[0] * 0.9, Hinge(1.0)
-    data = data_of(X, np.where(y == 1, 1, -1))
-    weights = WeightVector(X.shape[1], len(y))
-    weights.assign(data, alpha)
-    found = []
-    for factor in (1e-9, 1.0, 1e9):
-        other = weights.copy()
-        other.rescale(factor)
-        found.append(problem.bounds(Y @ w, float(w @ w), other).primal)
-    assert found[0] == pytest.approx(best.certificates_[0].primal, rel=0.05)
-    assert_allclose(found, found[0], rtol=0.01)
-    # Nor does the length of w raise: 1e-160 is the root of a number that is not normal any more.
-    assert problem.bounds(1e-160 * (Y @ w), float(1e-320 * (w @ w)), weights).primal <= len(y)
-
-
 @each_loss
 def test_newton_steps_continue_with_a_large_gap(loss):
     # Of the hinge loss with a large C some epochs in a row may gain nothing before the next one does.
     for seed, C in product((2, 4, 5), (1e4, 1e6)):
-        X, y = clouds(seed)
+        X, y = clouds(seed=seed)
         assert fit(X, y, loss=loss, C=C, eps=1e-5, max_iter=60).converged_, (seed, C)
 
 
@@ -293,22 +209,6 @@ def weighted_clouds(seed):
     return X, y, 10.0 ** rng.uniform(-10, 10, 80)
 
 
-def test_the_certificate_is_computed_where_the_gap_may_be_small_enough(tuned):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(3000, 9))
-    y = X @ generator.normal(size=9) + generator.normal(size=3000) > 0
-    fits = []
-    for check_ratio in (math.inf, TUNING.newton.check_ratio):
-        tuned(newton={"check_ratio": check_ratio})
-        fits.append(Auto(loss="hinge", C=10, eps=1e-6, random_state=0).fit(X, y))
-    always, near = [[epoch.certificate for epoch in fit.learning_curve_[0]] for fit in fits]
-    assert len(near) == len(always) > 3 and fits[1].converged_
-    assert_array_equal(fits[0].coef_, fits[1].coef_)
-    assert None not in always
-    assert near.count(None) == len(near) - 2  # the initial phase needs its own
-    assert near[0] == always[0] and near[-1] == always[-1] == fits[1].certificates_[0]
-
-
 @quiet
 @pytest.mark.parametrize(("seed", "C"), [(0, 1e4), (1, 1e10), (2, 1e4), (3, 1e10)])
 def test_no_epoch_proves_more_than_its_dual_variables(seed, C, monkeypatch):
@@ -330,7 +230,7 @@ def test_no_epoch_proves_more_than_its_dual_variables(seed, C, monkeypatch):
     assert n_checked[0] >= sum(certificate is not None for certificate in certificates) > 0
 
 
-def test_what_overflows_is_no_number_of_a_certificate():
+def test_certificates_hold_no_number_that_overflows():
     X, y = integers()
     data, weights = data_of(X, y), WeightVector(X.shape[1], len(y))
     weights.assign(data, np.full(len(y), 1e200))
@@ -339,7 +239,7 @@ def test_what_overflows_is_no_number_of_a_certificate():
         assert (bounds.primal, bounds.dual) == (2 * len(y), 0)
 
 
-def test_long_rows_among_short_ones_leave_no_rounding_errors():
+def test_long_rows_among_short_rows_leave_no_rounding_errors():
     # From w = 0 the Hessian is that of all samples; of the long ones, once they are classified, it
     # keeps the rounding, which is more than all short ones together.
     for seed in range(10):
@@ -395,3 +295,55 @@ def test_a_working_set_that_misleads_is_followed_by_steps_over_all_samples(tuned
         fit = Auto(loss="hinge", C=1e6, eps=1e-5, solver="newton", random_state=0).fit(X, y)
         epochs.append(fit.n_iter_)
     assert fit.converged_ and epochs[1] < epochs[0]
+
+
+def tire(monkeypatch, n_steps):
+    """From the next Newton step but `n_steps` on there are none; accesses begin, as on larger data."""
+    monkeypatch.setattr(Costs, "needs_passes", True)
+    left = [n_steps]
+
+    class Tired(newton.Objective):
+        def minimise(self, share, enough, most_steps):
+            made = super().minimise(share, enough, min(most_steps, left[0]))
+            left[0] -= made
+            return made
+
+    monkeypatch.setattr(newton, "Objective", Tired)
+    return left
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 5])
+def test_rules_finish_what_newton_steps_do_not(n_steps, loss, monkeypatch):
+    left = tire(monkeypatch, n_steps)
+    X, y = clouds(m=200)
+    for max_iter in (1, 2, 3, 4, 1000):
+        left[0] = n_steps
+        classifier = fit(X, y, loss=loss, max_iter=max_iter)
+        primal, dual, alpha, *_ = sides(classifier, X, y, 1.0, loss)
+        assert classifier.certificates_[0].primal == pytest.approx(float(primal), rel=1e-9)
+        # The certificate's dual value is the best of all epochs, the dual variables are of the last.
+        certificates = [epoch.certificate for epoch in classifier.learning_curve_[0]]
+        duals = [certificate.dual for certificate in certificates if certificate is not None]
+        assert 0.1 * duals[0] <= dual <= duals[-1] * (1 + 1e-12)
+    assert classifier.converged_
+    assert classifier.n_iter_ < 60
+    assert dual == pytest.approx(duals[-1], rel=1e-12)
+
+
+@quiet
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rules_continue_from_the_best_dual_variables(loss, monkeypatch):
+    # The first step has spoilt them.
+    X, y = clouds(m=200)
+    left = tire(monkeypatch, 1)
+    for max_iter in (3, 4, 5):
+        left[0] = 1
+        short = fit(X, y, loss=loss, max_iter=max_iter)
+        _, given_up = [epoch.mistakes == 0 for epoch in short.learning_curve_[0]][-2:]
+        if given_up:
+            break
+    assert given_up
+    dual = sides(short, X, y, 1.0, loss)[1]
+    assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-import real_data
-from sample_problems import ALL_LAYOUTS, data_of, tuning_with
+from problems import noisy
+from sample_problems import data_of, tuning_with
 from scipy import sparse
-from sklearn.preprocessing import MaxAbsScaler
 
 import margins
 from margins.losses import Hinge, SquaredHinge
@@ -15,12 +14,6 @@ from margins.solvers.newton.subsample import SubsampledNewtonSolver
 from margins.tuning import TUNING
 
 Auto = margins.MarginClassifier
-
-
-def noisy(m=3000, d=4, seed=0, noise=1.0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(m, d))
-    return X, np.where(X @ rng.normal(size=d) + noise * rng.normal(size=m) > 0, 1, -1)
 
 
 @pytest.fixture
@@ -71,7 +64,7 @@ def test_a_subsample_is_planned_for_many_samples_per_feature():
         assert Costs(Problem(data, Hinge(1.0)), tuning).subsample_size == size
         assert Costs(Problem(data, SquaredHinge(1.0)), tuning).subsample_size == 0
     X = sparse.random(300, 20, 0.03, format="csr", random_state=0)  # no small Hessian
-    data = data_of(X, noisy(300)[1])
+    data = data_of(X, noisy(300, 4)[1])
     assert Costs(Problem(data, Hinge(1.0)), tuning).subsample_size == 0
 
 
@@ -81,7 +74,7 @@ def test_a_subsample_is_planned_for_many_samples_per_feature():
 def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(
     small_subsamples, C, fit_intercept, eps
 ):
-    X, y = noisy()
+    X, y = noisy(3000, 4)
     fit = Auto(loss="hinge", C=C, eps=eps, fit_intercept=fit_intercept, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, True)]
     assert fit.solver_ == "newton"
@@ -93,28 +86,15 @@ def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(
 
 
 def test_sample_weights_count_in_subsamples(small_subsamples):
-    X, y = noisy()
+    X, y = noisy(3000, 4)
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
     fit = Auto(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
     assert small_subsamples == [(1000, True)]
     assert_proven(fit, X, y, 0.5, weight)
 
 
-def test_layouts_make_no_difference(small_subsamples):
-    X = np.random.default_rng(0).integers(-2, 3, (2000, 3)).astype(float)
-    y = np.where(X @ [1, -2, 1] + np.random.default_rng(1).normal(size=2000) > 0, 1, -1)
-    fits = [
-        Auto(loss="hinge", C=1, eps=1e-3, random_state=0).fit(layout(X), y)
-        for layout in ALL_LAYOUTS.values()
-    ]
-    for fit in fits[1:]:
-        assert fit.n_accesses_ == fits[0].n_accesses_
-        np.testing.assert_allclose(fit.coef_, fits[0].coef_, rtol=1e-9)
-    assert small_subsamples == [(750, True)] * len(fits)
-
-
 def test_a_misleading_subsample_costs_no_more_than_its_own_steps(small_subsamples, tuned):
-    X, y = noisy(noise=0.02)  # nearly separable
+    X, y = noisy(3000, 4, noise=0.02)  # nearly separable
     with_sample = Auto(loss="hinge", C=1e4, eps=1e-3, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, False)]
     assert_proven(with_sample, X, y, 1e4)
@@ -126,7 +106,7 @@ def test_a_misleading_subsample_costs_no_more_than_its_own_steps(small_subsample
 
 
 def test_the_objective_over_all_samples_reveals_a_misleading_subsample(small_subsamples, tuned):
-    X, y = noisy()
+    X, y = noisy(3000, 4)
     tuned(subsample={"per_feature": 250, "min_size": 100, "min_ratio": 2, "max_objective_ratio": 0.5})
     fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
     assert small_subsamples == [(1000, False)]
@@ -135,7 +115,7 @@ def test_the_objective_over_all_samples_reveals_a_misleading_subsample(small_sub
 
 
 def test_a_subsample_of_one_class_keeps_the_accuracy(small_subsamples):
-    X, y = noisy()
+    X, y = noisy(3000, 4)
     y[:] = -1
     y[3] = 1
     fit = Auto(loss="hinge", C=1, eps=1e-4, random_state=0).fit(X, y)
@@ -145,22 +125,22 @@ def test_a_subsample_of_one_class_keeps_the_accuracy(small_subsamples):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_long_samples_outside_of_the_subsample_are_processed(small_subsamples, seed):
-    X, y = noisy(seed=seed)
+    X, y = noisy(3000, 4, seed=seed)
     X[[10, 20, 30]] *= 1e5
     fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
     assert len(small_subsamples) == 1
     assert_proven(fit, X, y, 1)
 
 
-def test_the_solver_named_newton_starts_on_a_subsample_too(small_subsamples):
-    X, y = noisy()
+def test_the_solver_named_newton_starts_on_a_subsample(small_subsamples):
+    X, y = noisy(3000, 4)
     fit = Auto(loss="hinge", C=1, eps=1e-4, solver="newton", random_state=0).fit(X, y)
     assert small_subsamples == [(1000, True)]
     assert_proven(fit, X, y, 1)
 
 
 def test_the_solver_named_newton_continues_after_a_misleading_subsample(small_subsamples):
-    X, y = noisy(noise=0.02)
+    X, y = noisy(3000, 4, noise=0.02)
     fit = Auto(loss="hinge", C=1e4, eps=1e-3, solver="newton", random_state=0).fit(X, y)
     assert small_subsamples == [(1000, False)]
     assert fit.solver_ == "newton" and len(fit.phases_[0]) == 2
@@ -168,7 +148,7 @@ def test_the_solver_named_newton_continues_after_a_misleading_subsample(small_su
 
 
 def test_a_single_epoch_is_not_over_a_subsample(small_subsamples):
-    X, y = noisy()
+    X, y = noisy(3000, 4)
     fit = Auto(loss="hinge", C=1, max_iter=1, random_state=0).fit(X, y)
     assert small_subsamples == []
     assert fit.certificates_[0].gap < 1
@@ -184,18 +164,3 @@ def test_fewer_accesses_prove_as_much(tuned, noise, share):
         assert fit.converged_
         accesses.append(fit.n_accesses_)
     assert accesses[0] <= share * accesses[1]
-
-
-@pytest.mark.slow
-def test_real_data_take_fewer_accesses(tuned):
-    if "skin_nonskin" not in real_data.available():
-        pytest.skip(f"{real_data.VARIABLE} does not lead to skin_nonskin: it is not part of the project")
-    X, y = real_data.load("skin_nonskin")[1:3]
-    X = MaxAbsScaler().fit_transform(X)
-    accesses = []
-    for min_ratio in (TUNING.subsample.min_ratio, 1e9):
-        tuned(subsample={"min_ratio": min_ratio})
-        fit = Auto(loss="hinge", C=1, eps=1e-4, fit_intercept=False, random_state=0).fit(X, y)
-        assert fit.converged_
-        accesses.append(fit.n_accesses_)
-    assert accesses[0] <= 0.95 * accesses[1]

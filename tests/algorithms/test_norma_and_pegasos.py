@@ -1,23 +1,24 @@
-"""Pegasos: as written in its paper, step by step, and how close it comes to the optimum."""
+"""NORMA and Pegasos as written in their papers, step by step; their fits, streams and kernels."""
 
 import math
 
-import exact_optima
 import numpy as np
 import oracles
 import pytest
-from decaying_steps import SLACK, assert_state, clouds, norma_rules, present
+from decaying_steps import SLACK, assert_state, norma_rules, present
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import two_clouds
 from properties import examples
-from sample_problems import data_of, run, vector_of
+from sample_problems import data_of, orders_of, replay, run, vector_of
 from scipy import sparse
 
 import margins
 from margins._update import WeightVector
 from margins.rules import (
     Additive,
+    FixedThreshold,
     HarmonicDecay,
     LongestSurvivor,
     MarginError,
@@ -27,6 +28,124 @@ from margins.rules import (
     SubgradientStep,
 )
 from margins.solvers._mini_batch import MiniBatches
+
+
+def norma(data, order, lam, eta, rho):
+    """(Sample, if it was added) of every access, the weight vector and alpha."""
+    w, alpha, added = np.zeros(data.shape[1]), np.zeros(len(data)), []
+    for k in order:
+        error = w @ data[k] <= rho
+        w, alpha = (1 - eta * lam) * w, (1 - eta * lam) * alpha
+        if error:
+            w = w + eta * data[k]
+            alpha[k] += eta
+        added.append((int(k), bool(error)))
+    return added, w, alpha
+
+
+@pytest.mark.parametrize("delta2", [0.0, 2.0])
+@examples(30)
+@given(
+    seed=st.integers(0, 10**6),
+    lam=st.sampled_from([0.0, 0.01, 1.0]),
+    eta=st.sampled_from([0.05, 0.9]),
+    rho=st.sampled_from([0.0, 1.0]),
+)
+def test_every_access_of_norma_follows_the_paper(delta2, seed, lam, eta, rho):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
+    order = rng.integers(8, size=30).astype(np.int32)
+    data = oracles.data_of(X, y, 1.0, delta2)
+    added, w, alpha = norma(data, order, lam, eta, rho)
+    weights = WeightVector(3, 8)
+    ours = data_of(X, y, 1.0, delta2)
+    for k, (expected, error) in zip(order, added, strict=True):
+        assert k == expected
+        before = weights.n_updates
+        one, _ = present(ours, weights, norma_rules(lam, eta, rho), [k])
+        assert weights.n_updates - before == error == one
+    assert_allclose(vector_of(weights, y, delta2), w, rtol=1e-9, atol=1e-12)
+    assert_state(weights, data, alpha, 30)
+
+
+@examples(30)
+@given(seed=st.integers(0, 10**6))
+def test_norma_with_powers_of_two_is_exact_bit_for_bit(seed):
+    # eta lam = 1 / 2: forty halvings of small integers lose no bit.
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (6, 3)).astype(float), rng.choice([-1, 1], 6)
+    order = rng.integers(6, size=40).astype(np.int32)
+    _, w, alpha = norma(oracles.data_of(X, y), order, 0.5, 1.0, 1.0)
+    weights = present(data_of(X, y), WeightVector(3, 6), norma_rules(0.5, 1.0, 1.0), order)[1]
+    assert_array_equal(vector_of(weights, y), w)
+    assert_array_equal(weights.dual, alpha)
+
+
+def test_norma_without_regularisation_is_the_perceptron_with_margin():
+    X, y = two_clouds()
+    orders = orders_of(len(y), 5, 0)
+    plain = Rules(FixedThreshold(1.0), Additive(0.1, most=1), NoShrink())
+    expected, weights = replay(data_of(X, y), plain, orders)
+    ours, decayed = replay(data_of(X, y), norma_rules(0.0, 0.1, 1.0), orders)
+    assert ours == expected
+    assert_array_equal(decayed.weights, weights.weights)
+
+
+def test_norma_decays_without_underflow():
+    # 100000 halvings: far beyond 2^-1074.
+    X, y = np.array([[1.0], [3.0]]), np.array([1, 1])
+    order = np.array([0] * 50_000, dtype=np.int32)
+    weights = WeightVector(1, 2)
+    data, rules = data_of(X, y, 0.0), norma_rules(0.5, 1.0, -0.0)
+    present(data, weights, rules, order)
+    present(data, weights, rules, order)
+    weights.recompute(data)
+    assert np.isfinite(weights.weights).all() and weights.sqnorm >= 0
+
+
+def test_norma_counts_in_units_of_the_longest_sample():
+    X, y = two_clouds()
+    first = np.argsort(-np.sum(X**2, axis=1), kind="stable")  # the unit of all, if it comes first
+    X, y = X[first], y[first]
+    sqradius = np.max(np.sum(X**2, axis=1)) + 1
+    order = np.arange(len(y))
+    _, w, _ = norma(oracles.data_of(X, y), order, 0.2, 0.03, 1.0)
+    params = {"eta": 0.03 * sqradius, "lam": 0.2 / sqradius}
+    if params["eta"] <= 1:
+        by_default = margins.get("norma")(**params).partial_fit(X, y, [-1, 1])
+        assert_allclose(np.append(by_default.coef_, by_default.intercept_), w, rtol=1e-9)
+    absolute = margins.get("norma")(eta=0.03, lam=0.2, radius=1.0).partial_fit(X, y, [-1, 1])
+    assert_allclose(np.append(absolute.coef_, absolute.intercept_), w, rtol=1e-9)
+
+
+@examples(30)
+@given(seed=st.integers(0, 10**6), lam=st.sampled_from([0.01, 0.5]), eta=st.sampled_from([0.05, 0.5]))
+def test_norma_satisfies_its_bounds(seed, lam, eta):
+    rng = np.random.default_rng(seed)
+    X, y, u = rng.normal(size=(30, 2)), rng.choice([-1, 1], 30), rng.normal(size=3)
+    data = oracles.data_of(X, y)
+    R = np.linalg.norm(data, axis=1).max()
+    weights, losses = WeightVector(2, 30), []
+    for k in range(30):
+        w = vector_of(weights, y)
+        assert np.linalg.norm(w) <= R / lam * (1 + SLACK)
+        losses.append(lam / 2 * (w @ w) + max(0, 1 - w @ data[k]))
+        present(data_of(X, y), weights, norma_rules(lam, eta, 1.0), [k])
+    theirs = lam / 2 * (u @ u) + np.maximum(1 - data @ u, 0).mean()
+    assert np.mean(losses) <= theirs + (u @ u) / (2 * eta * 30) + 2 * eta * R**2
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+@pytest.mark.parametrize(
+    ("name", "params"), [("norma", {}), ("pegasos", {}), ("pegasos", {"batch_size": 2})]
+)
+def test_epoch_without_margin_errors_does_not_end_the_fit(name, params, kernel):
+    X, y = np.array([[2.0], [-2.0], [3.0], [-3.0]]), np.array([1, -1, 1, -1])
+    model = margins.get(name)(max_iter=50, random_state=0, kernel=kernel, **params)
+    model.fit(X @ X.T if kernel == "precomputed" else X, y)
+    mistakes = [epoch.mistakes for epoch in model.learning_curve_[0]]
+    assert 0 in mistakes[:-1]
+    assert model.n_iter_ == 50 and not model.converged_
 
 
 def draws_of(random_state, m, n_epochs):
@@ -68,7 +187,7 @@ def pegasos_rules(lam, project=False, weight=None):
     size=st.sampled_from([1, 2, 3, 7]),
     weighted=st.booleans(),
 )
-def test_every_step_of_pegasos_is_the_papers(project, seed, lam, size, weighted):
+def test_every_step_of_pegasos_follows_the_paper(project, seed, lam, size, weighted):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(8, 3)), rng.choice([-1, 1], 8)
     weight = rng.uniform(0.5, 2, 8) if weighted else None
@@ -113,7 +232,7 @@ def test_pegasos_with_powers_of_two_is_exact_bit_for_bit():
         assert_array_equal(weights.dual, alpha)
 
 
-def test_tie_at_one_is_no_margin_error_of_pegasos():
+def test_a_margin_of_exactly_1_is_not_an_error_of_pegasos():
     X, y, lam = np.array([[1.0]]), np.array([1]), 1.0  # after the first step w = 1
     weights = present(data_of(X, y, 0.0), WeightVector(1, 1), pegasos_rules(lam), [0, 0])[1]
     assert weights.n_updates == 1
@@ -123,7 +242,7 @@ def test_tie_at_one_is_no_margin_error_of_pegasos():
 @pytest.mark.parametrize("size", [1, 7])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_fit_of_pegasos_draws_with_replacement(size, weighted):
-    X, y = clouds()
+    X, y = two_clouds()
     weight = np.random.default_rng(1).choice([0.5, 1.0, 3.0], len(y)) if weighted else np.ones(len(y))
     model = margins.get("pegasos")(C=2.0, batch_size=size, max_iter=3, random_state=4)
     model.fit(X, y, weight)
@@ -138,63 +257,15 @@ def test_fit_of_pegasos_draws_with_replacement(size, weighted):
 
 
 def test_lam_takes_the_place_of_C():
-    X, y = clouds()
+    X, y = two_clouds()
     by_C = margins.get("pegasos")(C=2.0, max_iter=5, random_state=0).fit(X, y)
     by_lam = margins.get("pegasos")(C=77.0, lam=1 / (2.0 * len(y)), max_iter=5, random_state=0).fit(X, y)
     assert_allclose(by_lam.coef_, by_C.coef_, rtol=1e-9)
     assert by_lam.certificates_[0].gap == pytest.approx(by_C.certificates_[0].gap)
 
 
-@pytest.mark.parametrize("size", [1, 10])
-@pytest.mark.parametrize("project", [True, False])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_objective_approaches_the_optimum(size, project, weighted):
-    X, y = clouds()
-    weight = np.random.default_rng(1).choice([0.5, 1.0, 3.0], len(y)) if weighted else None
-    mpu = margins.get("mpu")(loss="hinge", eps=1e-6, random_state=0, max_iter=10**5).fit(X, y, weight)
-    optimum = mpu.certificates_[0]
-    params = {"batch_size": size, "project": project, "random_state": 0}
-    excesses = []
-    for max_iter in (3, 3000):
-        model = margins.get("pegasos")(max_iter=max_iter, **params).fit(X, y, weight)
-        (certificate,) = model.certificates_
-        assert certificate.primal >= optimum.dual * (1 - SLACK)
-        assert certificate.dual <= optimum.primal * (1 + SLACK)
-        excesses.append(certificate.primal / optimum.dual - 1)
-    assert excesses[1] < 0.01
-    assert excesses[1] < excesses[0] / 10
-    assert certificate.gap < 0.1
-
-
-@examples(30)
-@given(
-    seed=st.integers(0, 10**6),
-    C=st.sampled_from([0.1, 1.0, 30.0]),
-    size=st.sampled_from([1, 3]),
-    project=st.booleans(),
-    max_iter=st.integers(1, 20),
-)
-def test_certificate_of_pegasos_is_true(seed, C, size, project, max_iter):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-3, 4, (8, 2)).astype(float), np.where(rng.random(8) < 0.5, 1, -1)
-    y[:2] = -1, 1
-    data = oracles.data_of(X, y)
-    optimum = exact_optima.l1_svm_optimum(data, np.full(8, C))[0]
-    params = {"C": C, "batch_size": size, "project": project, "max_iter": max_iter}
-    model = margins.get("pegasos")(random_state=seed, **params).fit(X, y)
-    (certificate,) = model.certificates_
-    w = np.append(model.coef_, model.intercept_)
-    objective = 0.5 * w @ w + C * np.maximum(1 - data @ w, 0).sum()
-    assert certificate.primal == pytest.approx(objective, rel=SLACK)
-    assert certificate.primal >= optimum * (1 - SLACK)
-    assert certificate.dual <= optimum * (1 + SLACK)
-    assert certificate.gap >= objective / optimum - 1 - SLACK
-    alpha = model.dual_coef_[0]
-    assert (alpha >= 0).all() and (alpha <= C * (1 + SLACK)).all()
-
-
 def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
-    X, y = clouds(distance=2.0)
+    X, y = two_clouds(distance=2.0)
     model = margins.get("pegasos")(C=math.inf, max_iter=20, random_state=0).fit(X, y)
     plain = Rules(Mistake(), Additive(most=1), NoShrink())
     order = draws_of(0, len(y), 20)
@@ -209,7 +280,7 @@ def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
 
 def test_sample_drawn_again_uses_one_row_of_the_kernel():
     # In a cache of a few rows one that had two slots would be lost, and the cache with it.
-    X, y = clouds(m=90)
+    X, y = two_clouds(m=90)
     params = {"kernel": "rbf", "C": 10.0, "max_iter": 30, "random_state": 0}
     large = margins.get("pegasos")(**params).fit(X, y)
     for cache_size in (1e-6, 0.005, 0.02):
@@ -219,7 +290,7 @@ def test_sample_drawn_again_uses_one_row_of_the_kernel():
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_pegasos_with_a_kernel_is_pegasos(size):
-    X, y = clouds()
+    X, y = two_clouds()
     params = {"batch_size": size, "max_iter": 5, "random_state": 0}
     primal = margins.get("pegasos")(**params).fit(X, y)
     dual = margins.get("pegasos")(kernel="precomputed", **params).fit(X @ X.T, y)
@@ -237,7 +308,7 @@ def test_stream_needs_lam_and_single_samples():
 
 
 def test_stream_of_pegasos_is_its_loop_over_the_samples_as_they_come():
-    X, y = clouds()
+    X, y = two_clouds()
     weight = np.random.default_rng(1).choice([0.5, 1.0, 3.0], len(y))
     model = margins.get("pegasos")(lam=0.1).partial_fit(X, y, [-1, 1], weight)
     added, w, alpha = pegasos(oracles.data_of(X, y), np.arange(len(y)), 0.1, 1, True, weight)
@@ -248,7 +319,7 @@ def test_stream_of_pegasos_is_its_loop_over_the_samples_as_they_come():
 
 
 def test_batches_require_subgradient_steps():
-    X, y = clouds()
+    X, y = two_clouds()
     data, weights = data_of(X, y), WeightVector(3, len(y))
     order = np.arange(len(y), dtype=np.int32)
     with pytest.raises(TypeError, match="SubgradientStep"):

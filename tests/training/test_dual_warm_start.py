@@ -10,50 +10,40 @@ from certified_problems import Problem, assert_true, problems
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from problems import assert_agree, tumours
 from properties import examples
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 
 import margins
 from margins.persistence import dump, load
 
 SETTINGS = [
-    *(("auto", {"solver": solver}) for solver in ("auto", "newton", "conjugate", "unlearning", "dcd")),
-    ("auto", {"loss": "hinge"}),
+    *(("auto", {"solver": solver}) for solver in ("auto", "newton", "unlearning", "dcd")),
     ("auto", {"loss": "hinge", "solver": "conjugate"}),
     ("auto", {"loss": "hinge", "kernel": "rbf", "gamma": 0.5}),
     ("auto", {"kernel": "poly", "degree": 2, "coef0": 1.0, "solver": "decomposition"}),
     ("auto", {"kernel": "poly", "degree": 2, "coef0": 1.0, "solver": "interior-point"}),
     ("mpu", {}),
-    ("mpu", {"loss": "hinge"}),
-    ("dcd", {}),
     ("dcd", {"loss": "hinge"}),
-    ("adatron", {}),
     ("adatron", {"loss": "hinge"}),
 ]
 IDS = [f"{name}-{'-'.join(map(str, params.values()))}" for name, params in SETTINGS]
 each_setting = pytest.mark.parametrize(("name", "params"), SETTINGS, ids=IDS)
 
 
-def tumours():
-    X, y = load_breast_cancer(return_X_y=True)
-    return (X / X.max(axis=0))[::3], y[::3]
-
-
 def make(name, **params):
     return margins.get(name)(**{"warm_start": True, "random_state": 0, "eps": 1e-3} | params)
 
 
-def assert_agree(one, other):
-    """Two fits of one problem: no dual value of either exceeds a primal value of the other."""
-    for left, right in ((one, other), (other, one)):
-        for mine, theirs in zip(left.certificates_, right.certificates_, strict=True):
-            assert mine.dual <= theirs.primal * (1 + 1e-9)
+def some_tumours():
+    X, y = tumours()
+    return X[::3], y[::3]
 
 
 @each_setting
 def test_a_fit_of_the_same_problem_has_little_left_to_do(name, params):
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make(name, **params).fit(X, y)
     before, cold = classifier.certificates_[0], classifier.n_accesses_
     classifier.fit(X, y)
@@ -65,7 +55,7 @@ def test_a_fit_of_the_same_problem_has_little_left_to_do(name, params):
 @quiet
 @each_setting
 def test_fits_after_changes_of_parameters_agree_with_cold_ones(name, params):
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make(name, **params).fit(X, y)
     for changed in ({"C": 2.0}, {"C": 0.1}, {"eps": 0.1}, {"eps": 1e-4}, {"loss": "hinge"}):
         classifier.set_params(**changed).fit(X, y)
@@ -76,7 +66,7 @@ def test_fits_after_changes_of_parameters_agree_with_cold_ones(name, params):
 @quiet
 @each_setting
 def test_fits_after_changes_of_the_data_agree_with_cold_ones(name, params):
-    X, y = tumours()
+    X, y = some_tumours()
     rng = np.random.default_rng(0)
     classifier = make(name, eps=0.05, **params).fit(X, y)
     weight = 10.0 ** rng.uniform(-2, 2, len(y))
@@ -105,7 +95,7 @@ def test_certificates_of_warm_fits_are_true(first, second, name):
 
 @pytest.mark.parametrize(("name", "params"), [("auto", {}), ("mpu", {}), ("auto", {"kernel": "rbf"})])
 def test_without_warm_start_nothing_is_kept(name, params):
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make(name, warm_start=False, **params).fit(X, y)
     before = classifier.decision_function(X), classifier.n_accesses_
     classifier.set_params(C=3.0).fit(X, y)
@@ -115,7 +105,7 @@ def test_without_warm_start_nothing_is_kept(name, params):
 
 
 @pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
-def test_classes_each_begin_from_their_own(params):
+def test_every_class_starts_from_its_own_dual_variables(params):
     X, y = load_iris(return_X_y=True)
     for n_jobs in (1, 2):
         classifier = make("auto", n_jobs=n_jobs, **params).fit(X, y)
@@ -127,7 +117,7 @@ def test_classes_each_begin_from_their_own(params):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_samples_of_a_precomputed_kernel_may_have_weight_0(loss):
-    X, y = tumours()
+    X, y = some_tumours()
     K, weight = X @ X.T, (np.arange(len(y)) % 4).astype(float)
     classifier = make("auto", kernel="precomputed", loss=loss).fit(K, y, sample_weight=weight)
     first = classifier.certificates_[0]
@@ -138,7 +128,7 @@ def test_samples_of_a_precomputed_kernel_may_have_weight_0(loss):
 
 @pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
 def test_a_stored_model_has_warm_starts(params, tmp_path):
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make("auto", **params).fit(X, y)
     dump(classifier, tmp_path / "model")
     copies = [pickle.loads(pickle.dumps(classifier)), load(tmp_path / "model")]
@@ -150,7 +140,7 @@ def test_a_stored_model_has_warm_starts(params, tmp_path):
 
 @pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
 def test_other_sizes_and_classes_are_errors_that_leave_the_model(params):
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make("auto", **params).fit(X, y)
     before = classifier.decision_function(X)
     for data in (
@@ -167,7 +157,7 @@ def test_other_sizes_and_classes_are_errors_that_leave_the_model(params):
 
 
 def test_explain_shows_the_plan_of_a_warm_fit():
-    X, y = tumours()
+    X, y = some_tumours()
     classifier = make("auto", loss="hinge")
     assert (
         classifier.explain(X, y).solver == classifier.set_params(warm_start=False).explain(X, y).solver

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, NAMES, REPRESENTATIVES, quiet
-from fitted_clouds import make
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC
@@ -15,31 +13,18 @@ X, Y = load_iris(return_X_y=True)
 X = X / X.max(axis=0)
 WEIGHTS = {0: 2, 1: 1, 2: 3}
 OF_SAMPLES = np.array([2.0, 1.0, 3.0])[Y]
-PENALISED = [
-    name for name in NAMES if name in REPRESENTATIVES and "C" in ALGORITHMS[name]().get_params()
-]
-
-
-@quiet
-@pytest.mark.parametrize("name", PENALISED)
-def test_a_class_weight_is_the_weight_of_every_sample_of_the_class(name):
-    by_class = make(name, C=1.0, class_weight=WEIGHTS, random_state=0, max_iter=50).fit(X, Y)
-    by_sample = make(name, C=1.0, random_state=0, max_iter=50).fit(X, Y, OF_SAMPLES)
-    plain = make(name, C=1.0, random_state=0, max_iter=50).fit(X, Y)
-    assert_array_equal(by_class.decision_function(X), by_sample.decision_function(X))
-    assert np.any(by_class.decision_function(X) != plain.decision_function(X))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("kind", [{}, {"multi_class": "ovo"}, {"kernel": "rbf"}])
-def test_so_it_is_for_every_loss_scheme_and_kernel(loss, kind):
+def test_class_weights_equal_sample_weights_for_every_loss_scheme_and_kernel(loss, kind):
     params = {"loss": loss, "random_state": 0, **kind}
     by_class = margins.MarginClassifier(class_weight=WEIGHTS, **params).fit(X, Y)
     by_sample = margins.MarginClassifier(**params).fit(X, Y, OF_SAMPLES)
     assert_array_equal(by_class.decision_function(X), by_sample.decision_function(X))
 
 
-def test_so_it_is_in_chunks():
+def test_class_weights_equal_sample_weights_in_chunks():
     parts = [slice(k, None, 3) for k in range(3)]
     by_class = margins.MarginClassifier(class_weight=WEIGHTS).fit(
         Chunks([(X[part], Y[part]) for part in parts])
@@ -62,9 +47,3 @@ def test_linear_svc_weighs_only_the_positive_class(loss):
     for code, coef in enumerate(by_class):
         binary = margins.MarginClassifier(loss=loss, eps=1e-9, class_weight={True: WEIGHTS[code]})
         assert_allclose(binary.fit(X, code == Y).coef_[0], coef, atol=1e-5)
-
-
-@pytest.mark.parametrize("weight", [["2"] * 150, np.full(150, b"2"), np.full(150, "2", object)])
-def test_texts_are_no_weights_of_samples(weight):
-    with pytest.raises(ValueError, match="sample_weight of .* must be a number, or .* Got .*2"):
-        margins.MarginClassifier().fit(X, Y, weight)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from algorithm_groups import quiet
-from fitted_clouds import make
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import make
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier
-from sklearn.model_selection import GridSearchCV
 
 import margins
 from margins.data.chunks import Chunks
@@ -40,15 +39,13 @@ def test_no_algorithm_predicts_a_class_of_weight_0(name, label):
     [
         {},
         {"penalize_intercept": False},
-        {"penalize_intercept": False, "loss": "hinge"},
         {"penalize_intercept": False, "C": np.inf},
         {"fit_intercept": False},
-        {"kernel": "rbf"},
         {"kernel": "rbf", "penalize_intercept": False, "loss": "hinge"},
     ],
     ids=str,
 )
-def test_the_other_classes_are_those_of_a_fit_without_it(multi_class, params):
+def test_the_other_classes_are_trained_as_without_it(multi_class, params):
     params = {"multi_class": multi_class, "random_state": 0, "eps": 1e-6, **params}
     corners = np.array([[3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 3, 0], [-3, -3, -3, 3]])
     y = np.arange(80) % 4
@@ -99,8 +96,6 @@ def test_bootstraps_of_a_rare_class_fit(estimator):
     bagged = BaggingClassifier(estimator, random_state=0).fit(X[:103], Y[:103])
     assert bagged.score(X[:103], Y[:103]) > 0.95
     assert bagged.decision_function(X[:5]).shape == (5, 3)
-    search = GridSearchCV(BaggingClassifier(estimator, random_state=0), {"n_estimators": [5]}, cv=3)
-    assert np.isfinite(search.fit(X[:103], Y[:103]).best_score_)
 
 
 def test_two_classes_must_have_samples_of_positive_weight():
@@ -111,7 +106,7 @@ def test_two_classes_must_have_samples_of_positive_weight():
         margins.MarginClassifier().fit(X, Y, without(1, 2))
 
 
-def test_what_is_proven_of_a_problem_that_is_not_trained():
+def test_a_class_without_samples_has_a_trivial_certificate():
     classifier = margins.MarginClassifier(penalize_intercept=False).fit(X, Y, without(2))
     certificate = classifier.certificates_[2]
     assert (certificate.primal, certificate.dual, certificate.gap, certificate.fraction) == (0, 0, 0, 1)

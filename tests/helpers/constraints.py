@@ -1,44 +1,13 @@
-"""A small separable problem, and the algorithms that are fitted to it."""
+"""What constraints of parameters allow, and what must be given for a parameter to mean something."""
 
-import math
 from numbers import Integral, Real
 
 import numpy as np
-import pytest
-from algorithm_groups import ALGORITHMS, LINEAR, NAMES, REPRESENTATIVES
+from algorithm_groups import LINEAR
 
 from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
 
 OF_KERNELS = ("degree", "gamma", "coef0", "cache_size")
-each_algorithm = pytest.mark.parametrize("name", NAMES)
-each_representative = pytest.mark.parametrize("name", REPRESENTATIVES)
-
-
-def make(name, **params):
-    """The algorithm, with a margin where it needs one."""
-    algorithm = ALGORITHMS[name]
-    if name == "pfm" and math.isinf(params.get("C", 1)):
-        params.setdefault("gamma", 0.1)
-    return algorithm(random_state=params.pop("random_state", 0), **params)
-
-
-def small(n_classes=2, n_features=3, distance=3.0):
-    """A small separable problem without a zero row."""
-    rng = np.random.default_rng(0)
-    y = np.arange(24) % n_classes
-    X = rng.normal(size=(24, n_features))
-    X[np.arange(24), y % n_features] += distance
-    return X, y
-
-
-def own_name(name):
-    return ALGORITHMS[name].__name__
-
-
-def shown_name(name, method=None):
-    """The name of an algorithm, or of a method of it, in errors."""
-    text = own_name(name) + (f".{method}" if method else "")
-    return text if name == "auto" else f"{name} ({text})"
 
 
 def assert_finite(classifier, X):
