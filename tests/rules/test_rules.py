@@ -163,9 +163,7 @@ def test_multiplicity_under_variable_shrinking(n, t, N, p, b):
     state = {"t": t, "sqnorm": 1e4}
     count = still_misclassified(rules, float(p), float(N), state)
     if count:
-        assert abs(rules.py_repetitions(p, N, state) - count) <= (
-            n > 0
-        )  # p == threshold up to rounding
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (n > 0)  # p == threshold up to rounding
 
 
 @QUICK
