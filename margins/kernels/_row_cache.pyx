@@ -33,12 +33,8 @@ cdef double MIN_SHARE = 0.125     # if this share of the rows fits, the rows tha
 cdef class RowCache(Rows):
     """LRU cache of the rows of a kernel matrix; subclasses define `compute`.
 
-    Parameters
-    ----------
-    diagonal : ndarray of float64, shape (m,)
-        K(x_k, x_k).
-    cache_size : float
-        Memory for rows in megabytes (2**20 bytes); two rows are cached in any case.
+    diagonal, shape (m,): K(x_k, x_k).
+    cache_size: memory for rows in megabytes (2**20 bytes); two rows are cached in any case.
     """
 
     def __init__(self, diagonal, double cache_size):
