@@ -78,9 +78,9 @@ def test_storage_and_types_of_chunks_may_be_any(loss, dtype, storage):
 
 
 @each_loss
-@pytest.mark.parametrize(("kept_bytes", "storage"), [(1 << 28, "csr"), (1 << 28, "mixed"), (0, "csr")])
-def test_hessian_vector_products_of_many_features(loss, kept_bytes, storage, monkeypatch):
-    monkeypatch.setattr(executors.ChunkExecutor, "n_processes", 1 if kept_bytes else 0)
+@pytest.mark.parametrize(("keeps_rows", "storage"), [(True, "mixed"), (False, "csr")])
+def test_hessian_vector_products_of_many_features(loss, keeps_rows, storage, monkeypatch):
+    monkeypatch.setattr(executors.ChunkExecutor, "n_processes", int(keeps_rows))
     X, y = sparse_problem()
     chunks = chunks_of(X, y, 4)
     if storage == "mixed":
@@ -91,7 +91,7 @@ def test_hessian_vector_products_of_many_features(loss, kept_bytes, storage, mon
     assert_same_optimum(partitioned, margins.MarginClassifier(**options).fit(X, y))
     assert partitioned.certificates_[0].primal == pytest.approx(objective(partitioned, X, y), rel=1e-12)
     # Without kept rows each product takes a pass.
-    assert (partitioned.n_iter_ > 25) == (kept_bytes == 0)
+    assert (partitioned.n_iter_ > 25) == (not keeps_rows)
 
 
 @each_loss
@@ -122,6 +122,8 @@ def test_several_classes_share_the_passes(loss):
 def test_class_and_sample_weights_are_those_in_memory(loss, class_weight, weighted):
     X, y = problem(noise=1.0)
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float) if weighted else None
+    if weighted:
+        weight[:1000] = 0.0  # the first chunk
     options = {"loss": loss, "eps": 1e-3, "random_state": 0, "class_weight": class_weight}
     partitioned = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3, weight))
     direct = margins.MarginClassifier(**options).fit(X, y, weight)
@@ -148,7 +150,7 @@ def test_rounding_is_stated_where_C_is_large():
     assert partitioned.certificates_[0].primal == pytest.approx(float(expected), rel=1e-9)
 
 
-def test_a_loss_of_ones_own_is_fitted():
+def test_the_loss_of_a_user_is_fitted():
     class Doubled(SquaredHinge):
         name = "doubled"
 
@@ -185,7 +187,7 @@ def test_a_fit_in_memory_after_one_in_partitions_is_complete():
 
 @each_loss
 def test_a_lost_state_is_computed_again(loss, monkeypatch):
-    X, y = problem()
+    X, y = problem(m=1000)
     options = {"loss": loss, "C": 10.0, "eps": 1e-4, "random_state": 0}
     expected = margins.MarginClassifier(**options).fit(chunks_of(X, y, 6))
     collect, n_rounds = executors.ChunkExecutor.collect, []
@@ -246,11 +248,9 @@ def test_a_process_keeps_few_fits_that_have_ended_without_notice():
 @each_loss
 def test_max_iter_ends_a_fit_with_a_certificate(loss):
     X, y = problem(noise=1.0)
-    message = "max_iter=1 full epochs came first"
-    with pytest.warns(ConvergenceWarning, match=message) as caught:
-        classifier = margins.MarginClassifier(
-            loss=loss, eps=1e-9, C=100.0, max_iter=1, random_state=0
-        ).fit(chunks_of(X, y, 3))
+    options = {"loss": loss, "eps": 1e-9, "C": 100.0, "max_iter": 1, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 full epochs came first") as caught:
+        classifier = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3))
     assert caught[0].filename == __file__
     assert classifier.n_iter_ == 1 and not classifier.converged_
     certificate = classifier.certificates_[0]
@@ -323,9 +323,7 @@ def test_after_an_error_no_further_chunk_is_read():
 def test_an_empty_chunk_is_left_out():
     X, y = problem(m=500)
     chunks = Chunks([(X[:0], y[:0]), (X[:200], y[:200]), (X[200:200], y[:0]), (X[200:], y[200:])])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(chunks)
+    classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(chunks)
     assert classifier.converged_
     assert_same_optimum(classifier, margins.MarginClassifier(eps=1e-3, random_state=0).fit(X, y))
 
@@ -339,16 +337,6 @@ def test_score_of_chunks_is_that_of_their_samples():
     assert classifier.score(chunks_of(X, y, 3, weight)) == pytest.approx(expected)
 
 
-def test_a_chunk_may_have_no_weight():
-    X = np.random.default_rng(0).normal(size=(100, 3))
-    y, weight = (X[:, 0] > 0).astype(int), np.r_[np.zeros(30), np.ones(70)]
-    params = {"eps": 1e-4, "random_state": 0}
-    direct = margins.MarginClassifier(**params).fit(X, y, weight).certificates_[0]
-    found = margins.MarginClassifier(**params).fit(Chunks.of_rows(X, y, weight, n_rows=30))
-    assert found.certificates_[0].primal <= direct.primal * (1 + 2.1e-4)
-    assert found.certificates_[0].dual <= direct.primal
-
-
 def test_predictions_of_an_empty_part_are_empty():
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     X = np.random.default_rng(0).normal(size=(30, 2))
@@ -359,3 +347,14 @@ def test_predictions_of_an_empty_part_are_empty():
     parts = parts[parts.a > -4]
     assert classifier.predict(parts).compute().shape == (20,)
     assert classifier.decision_function(parts).compute().shape == (20,)
+
+
+@pytest.mark.parametrize(("seed", "m", "d"), [(225, 12, 3), (270, 8, 5)])
+def test_newton_steps_do_not_cycle_if_samples_differ_by_orders_of_magnitude(seed, m, d):
+    """A step that is taken because it shortens the gradient may increase the objective."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-3, 4, (m, d)).astype(float), rng.integers(0, 2, m)
+    weight = 10 ** rng.uniform(0, 10, m)
+    classifier = margins.MarginClassifier(loss="hinge", penalize_intercept=False)
+    classifier.fit(Chunks.of_rows(X, y, weight, n_rows=m // 2))
+    assert classifier.converged_ and classifier.certificates_[0].gap <= 0.01

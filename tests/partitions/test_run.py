@@ -1,4 +1,4 @@
-"""Algorithms of rules over samples in partitions: proofs, orders, limits, and fits in memory."""
+"""Rule-based algorithms over samples in partitions: proofs, orders, limits, and fits in memory."""
 
 import functools
 import math
@@ -202,13 +202,13 @@ def test_an_active_set_beyond_the_limit_is_cut_and_the_proof_holds(name, monkeyp
 
 @quiet
 @pytest.mark.parametrize("name", [*LEVELS, "cramma", "micra", "mpu of hinge"])
-@pytest.mark.parametrize("size", ["C = 1", "large C"])
-def test_certificates_that_would_not_prove_the_accuracy_are_left_out(name, size, monkeypatch):
+@pytest.mark.parametrize("is_large", [False, True])
+def test_certificates_that_would_not_prove_the_accuracy_are_left_out(name, is_large, monkeypatch):
     X, y = problem(m=900)
     parameters = {"eps": 0.01, "max_iter": 40}
     name, _, loss = name.partition(" of ")
     parameters |= {"loss": loss} if loss else {}
-    if size == "large C":
+    if is_large:
         X += 0.5 * np.where(y == "a", 1, -1)[:, np.newaxis] * np.ones(8) / np.sqrt(8)
         parameters |= {"C": 1e3}
     found = estimator(name, **parameters).fit(chunks_of(X, y, 4))
@@ -233,16 +233,14 @@ def test_one_partition_is_in_memory_at_a_time():
     def n_alive():
         return sum(reference() is not None for reference in alive)
 
-    def reader(part):
-        def read():
-            matrix = X[part].view(Matrix)
-            alive.append(weakref.ref(matrix))
-            most.append(n_alive())
-            return matrix, y[part]
+    def read(part):
+        matrix = X[part].view(Matrix)
+        alive.append(weakref.ref(matrix))
+        most.append(n_alive())
+        return matrix, y[part]
 
-        return read
-
-    classifier = estimator("pdm", eps=0.05).fit(Chunks([reader(part) for part in parts]))
+    chunks = Chunks([functools.partial(read, part) for part in parts])
+    classifier = estimator("pdm", eps=0.05).fit(chunks)
     n_certified = sum(epoch.certificate is not None for epoch in classifier.learning_curve_[0])
     assert len(most) == 8 * (1 + classifier.n_iter_ + n_certified)
     assert max(most) == 1 and n_alive() == 0
@@ -284,15 +282,13 @@ def test_a_time_limit_ends_a_pass_between_partitions():
     X, y = problem(m=400)
     n_read = []
 
-    def reader(part):
-        def read():
-            n_read.append(part)
-            time.sleep(0.02)
-            return X[part], y[part]
+    def read(part):
+        n_read.append(part)
+        time.sleep(0.02)
+        return X[part], y[part]
 
-        return read
-
-    chunks = Chunks([reader(part) for part in np.array_split(np.arange(400), 10)])
+    parts = np.array_split(np.arange(400), 10)
+    chunks = Chunks([functools.partial(read, part) for part in parts])
     with pytest.warns(ConvergenceWarning, match="max_time=0.05 seconds came first") as caught:
         classifier = estimator("pdm", eps=1e-6, max_time=0.05).fit(chunks)
     assert caught[0].filename == __file__
@@ -336,7 +332,7 @@ def test_a_hard_margin_needs_rows_that_are_not_zero(name):
         estimator(name, C=np.inf, fit_intercept=False).fit(chunks_of(X, y, 3))
 
 
-def test_algorithms_with_loops_of_their_own_need_samples_in_memory():
+def test_algorithms_with_separate_loops_need_samples_in_memory():
     assert NOT_STREAMED
     for name in NOT_STREAMED:
         with pytest.raises(ValueError, match=rf"X of {name} .*fit.* must be in memory here. Got Chunks"):
@@ -389,7 +385,6 @@ def test_an_average_that_may_read_any_sample_is_rejected():
             for phase in super().phases(run):
                 yield phase._replace(averaging=lambda weights: Pocket(weights, 0.0))
 
-    with pytest.raises(
-        ValueError, match="averaging over samples in partitions must be one of Average, .*Got .*Pocket"
-    ):
+    message = "averaging over samples in partitions must be one of Average, .*Got .*Pocket"
+    with pytest.raises(ValueError, match=message):
         Counted().fit(chunks_of(*problem(m=60), 2))

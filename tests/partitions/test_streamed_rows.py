@@ -41,19 +41,16 @@ def test_rows_are_held_under_their_numbers_and_others_read_as_zero(layout):
     assert (dots(held, v, range(40)) == 0).all()
 
 
-@each_layout
-def test_sums_over_all_rows_are_those_of_the_matrix(layout):
-    for n_chunks in (1, 3, 40):
-        assert_sums_are_those_of(ALL_LAYOUTS[layout](X), n_chunks)
-
-
 def test_the_longest_sample_may_be_in_any_chunk():
     sqnorms = (X.astype(float) ** 2).sum(axis=1)
     for n_chunks in (1, 3, 40):
         assert scanned(X, n_chunks).scanned.max_sqnorm == sqnorms.max() > sqnorms.min()
 
 
-def assert_sums_are_those_of(matrix, n_chunks):
+@pytest.mark.parametrize("n_chunks", [1, 3, 40])
+@each_layout
+def test_sums_over_all_rows_are_those_of_the_matrix(layout, n_chunks):
+    matrix = ALL_LAYOUTS[layout](X)
     streamed = scanned(matrix, n_chunks).X
     rows, direct, v = streamed.rows(), rows_of(matrix), np.arange(1.0, 6.0)
     assert streamed.shape == (40, 5)
