@@ -1,6 +1,7 @@
 """Validation by a glance accepts what scikit-learn would leave as it is, and nothing else."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,6 @@ NOT_READY = {
     "COO": sparse.coo_array(X),
     "CSR of integers": sparse.csr_array(X.astype(int)),
     "frame": pd.DataFrame(X, columns=["a", "b"]),
-    "matrix, a subclass": X.view(np.recarray),
 }
 LABELS = {
     "integers": Y,
@@ -81,17 +81,16 @@ def test_valid_input_is_not_converted(kind, labels, calls):
 
 @pytest.mark.parametrize("kind", NOT_READY)
 def test_other_matrices_are_left_to_scikit_learn(kind, calls):
-    if kind == "matrix, a subclass":
-        with pytest.raises(Exception):  # noqa: B017 - the kind of error is scikit-learn's
-            margins.get("mpu")().fit(NOT_READY[kind] * np.nan, Y)
-        assert len(calls) == 1
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        classifier = margins.get("mpu")(random_state=0).fit(NOT_READY[kind], Y)
+    classifier = margins.get("mpu")(random_state=0).fit(NOT_READY[kind], Y)
     assert len(calls) == 1
     if kind != "booleans":  # other numbers
         assert_array_equal(classifier.predict(NOT_READY[kind]), Y)
+
+
+def test_subclasses_of_arrays_are_left_to_scikit_learn(calls):
+    with pytest.raises(Exception):  # noqa: B017 - the kind of error is scikit-learn's
+        margins.get("mpu")().fit(X.view(np.recarray) * np.nan, Y)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("kind", OTHER_LABELS)
@@ -101,44 +100,11 @@ def test_other_labels_are_left_to_scikit_learn(kind, calls):
     assert_array_equal(classifier.predict(X), np.asarray(OTHER_LABELS[kind]))
 
 
-@pytest.mark.parametrize(
-    "bad, message",
-    [
-        (X[:, :0], "0 feature"),
-        (X[:0], "0 sample"),
-        (np.where(X > 0, np.nan, X), "NaN"),
-        (np.where(X > 0, np.inf, X), "infinity"),
-        (sparse.csr_array(np.where(X > 0, np.nan, X)), "NaN"),
-        (X[0], "1D array"),
-        (X[np.newaxis], "dim 3"),
-        (X[:3], "inconsistent numbers of samples"),
-    ],
-)
-def test_invalid_input_is_rejected(bad, message):
-    classifier = margins.get("mpu")()
-    with pytest.raises(ValueError, match=message):
-        classifier.fit(bad, Y[: len(bad)] if bad.shape[:1] == (0,) else Y)
-    assert not hasattr(classifier, "n_features_in_")
-    fitted = margins.get("mpu")().fit(X, Y)
-    if message not in ("0 sample", "inconsistent numbers of samples"):
-        with pytest.raises(ValueError, match=message):
-            fitted.predict(bad)
-
-
 def test_finite_numbers_with_an_infinite_sum_are_finite(calls):
     large = np.full((4, 2), 1e308)
     with pytest.raises(ValueError, match="too long"):
         margins.get("mpu")().fit(large, Y)
     assert len(calls) == 1
-
-
-def test_other_shapes_of_labels_are_rejected():
-    with pytest.raises(ValueError, match="1d array"):
-        margins.get("mpu")().fit(X, np.eye(4, dtype=int))
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        margins.get("mpu")().fit(X, np.ones(4, dtype=int))
-    with pytest.raises(ValueError, match="Unknown label type"):
-        margins.get("mpu")().fit(X, np.array([0.1, 0.2, 0.3, 0.4]))
 
 
 def test_many_classes_raise_the_warning_of_scikit_learn():
@@ -190,10 +156,7 @@ def calls_with_labels():
         ("MarginClassifier.fit", margins.MarginClassifier().fit),
         ("MarginClassifier.fit", margins.MarginClassifier().explain),
         ("Perceptron.partial_fit", fitted.partial_fit),
-        (
-            "parameter_search",
-            lambda X, y: parameter_search(margins.get("perceptron")(), {"eta": [1]}, X, y, cv=2),
-        ),
+        ("parameter_search", partial(parameter_search, margins.get("perceptron")(), {"eta": [1]})),
     ]
 
 
@@ -202,12 +165,10 @@ def test_error_for_numbers_among_strings_names_both(kind):
     for caller, call in calls_with_labels():
         with pytest.raises(ValueError) as refusal:
             call(X, MIXED[kind])
-        assert str(refusal.value).startswith(
-            f"y of {caller} must hold either numbers or str. Got both, "
-        )
         values = np.asarray(MIXED[kind], dtype=object).ravel().tolist()
         number = next(value for value in values if not isinstance(value, str))
-        assert str(refusal.value).endswith(f"Got both, {number!r} and 'a'.")
+        problem = f"must hold either numbers or str. Got both, {number!r} and 'a'."
+        assert str(refusal.value) == f"y of {caller} {problem}"
 
 
 @pytest.mark.parametrize("kind", BYTES)
@@ -218,9 +179,6 @@ def test_error_for_bytes_names_the_label(kind):
         assert str(refusal.value) == (
             f"y of {caller} must hold numbers or str. Got bytes, b'ham': decode them."
         )
-
-
-CLASSES = r"classes of perceptron \(Perceptron\.partial_fit\)"
 
 
 MISSING = {
@@ -285,32 +243,17 @@ def test_masked_values_are_an_error_because_nothing_reads_a_mask(method):
 
 
 @pytest.mark.parametrize(
-    ("classes", "message"),
+    ("classes", "y", "message"),
     [
-        (
-            [0, "a"],
-            CLASSES + r" must hold either numbers or str. Got both, 0 and",
-        ),
-        (
-            [b"a", b"b"],
-            CLASSES + r" must hold numbers or str\. Got bytes, b'a'",
-        ),
-        (
-            ["a", "b"],
-            r"y of perceptron \(Perceptron\.partial_fit\) must hold "
-            r"classes of the stream, \['a', 'b'\]\. Got 1",
-        ),
+        ([0, "a"], Y, "^classes of {} must hold either numbers or str. Got both, 0 and"),
+        ([b"a", b"b"], Y, r"^classes of {} must hold numbers or str\. Got bytes, b'a'"),
+        (["a", "b"], Y, r"^y of {} must hold classes of the stream, \['a', 'b'\]\. Got 1"),
+        ([0, 1], ["no", "yes"] * 2, r"^y of {} must hold classes of the stream, \[0, 1\]\. Got 'no'"),
     ],
 )
-def test_classes_of_a_stream_are_checked_like_labels(classes, message):
-    with pytest.raises(ValueError, match=message):
-        margins.get("perceptron")().partial_fit(X, Y, classes=classes)
-
-
-def test_labels_of_a_stream_of_numbers_are_numbers():
-    names = np.array(["no", "yes"])[Y]
-    with pytest.raises(ValueError, match=r"must hold classes of the stream, \[0, 1\]\. Got 'yes'"):
-        margins.get("perceptron")().partial_fit(X, names, classes=[0, 1])
+def test_classes_of_a_stream_are_checked_like_labels(classes, y, message):
+    with pytest.raises(ValueError, match=message.format(r"perceptron \(Perceptron\.partial_fit\)")):
+        margins.get("perceptron")().partial_fit(X, y, classes=classes)
 
 
 def test_labels_of_one_kind_are_accepted_in_any_container():
@@ -340,9 +283,7 @@ def test_labels_of_nullable_types_are_exact_beyond_the_integers_of_a_double(kind
     assert perceptron.fit(X, labels).classes_.tolist() == expected
     assert perceptron.score(X, labels) == perceptron.score(X, np.array(LARGE))
     assert margins.MarginClassifier().fit(Chunks.of_rows(X, labels)).classes_.tolist() == expected
-    stream = margins.get("perceptron")().partial_fit(
-        X, labels, classes=pd.array(expected, dtype="Int64")
-    )
+    stream = perceptron.partial_fit(X, labels, classes=pd.array(expected, dtype="Int64"))
     assert stream.classes_.tolist() == expected
 
 
@@ -357,9 +298,8 @@ def test_unsigned_labels_and_booleans_of_nullable_types_keep_their_kind():
 
 def test_a_study_reads_nullable_labels_exactly():
     large, labels = np.tile(X, (6, 1)), pd.Series([2**60 + 1, 2**60 + 2] * 12, dtype="Int64")
-    study = parameter_search(
-        margins.get("perceptron")(), {"C": [1.0]}, large, labels, cv=2, random_state=0
+    one, other = (
+        parameter_search(margins.get("perceptron")(), {"C": [1.0]}, large, y, cv=2, random_state=0)
+        for y in (labels, labels.to_numpy("i8"))
     )
-    assert study == parameter_search(
-        margins.get("perceptron")(), {"C": [1.0]}, large, labels.to_numpy("i8"), cv=2, random_state=0
-    )
+    assert one == other

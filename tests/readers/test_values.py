@@ -117,7 +117,7 @@ def test_columns_of_any_type_of_numbers_are_float64(values):
         (pandas.to_datetime(["2020-01-01"] * 2), "Timestamp|datetime"),
     ],
 )
-def test_what_is_no_number_has_its_row(values, got):
+def test_a_value_that_is_not_a_number_has_its_row(values, got):
     with pytest.raises(WrongValue, match=f"^'x' must be a finite number. Got ({got})") as caught:
         column(values).numbers(" No.")
     assert caught.value.row == int(not isinstance(values[0], bytes) and not hasattr(values, "day"))
