@@ -78,13 +78,9 @@ def test_a_python_function_runs_as_the_built_in(kind):
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
-def test_a_c_function_runs_as_the_built_in(kind):
+def test_a_c_function_runs_as_the_built_in_and_is_given_its_user_data(kind):
     function = c_function(N_DOUBLES[kind], FUNCTIONS[kind])
     assert run(with_rule(kind, Native(LowLevelCallable(function)))) == run(BUILT_IN[kind])
-
-
-@pytest.mark.parametrize("kind", FUNCTIONS)
-def test_a_c_function_is_given_its_user_data(kind):
     number = ctypes.c_double(0.5)
     seen = set()
 
@@ -107,12 +103,10 @@ def test_a_condition_gets_the_label():
 @pytest.mark.parametrize("coefficient", [-3.0, 100.0])
 def test_an_update_keeps_dual_variables_within_their_bounds(coefficient):
     rule = Python(lambda: coefficient, "update")
-    *_, n_updates, n_epochs, converged = result = run(
-        Rules(FixedThreshold(7), rule, NoShrink()), upper=2.0
-    )
+    result = run(Rules(FixedThreshold(7), rule, NoShrink()), upper=2.0)
     dual = np.array(result[5:-3])
     assert dual.min() >= 0 and dual.max() <= 2
-    assert (n_updates == 0) == (coefficient < 0)
+    assert (result[-3] == 0) == (coefficient < 0)
 
 
 def test_a_coefficient_of_0_is_no_update():
@@ -170,19 +164,15 @@ def test_an_update_is_called_with_what_its_parameters_name():
     seen = []
 
     def update(index, upper, threshold, label, dual, product, sample_sqnorm, *, factor, dual_sum, t):
-        seen.append((index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t))
-        return 1.0
-
-    weights = run(Rules(UnevenThreshold(2, 5), update, ConstantShrink(0.25)), upper=3.0)
-    expected = run(Rules(UnevenThreshold(2, 5), Additive(most=1), ConstantShrink(0.25)), upper=3.0)
-    assert len(seen) > 30 and len(weights) == len(expected)
-    for index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t in seen:
         assert index in range(30) and upper == 3 and factor == 0.75 and sample_sqnorm >= 1
         assert threshold == (5 if label == 1 else 2) and label in (-1, 1)
         assert product <= threshold and 0 <= dual < upper
-        assert dual_sum >= dual and t == seen.index(
-            (index, upper, threshold, label, dual, product, sample_sqnorm, factor, dual_sum, t)
-        )
+        assert dual_sum >= dual and t == len(seen)
+        seen.append(t)
+        return 1.0
+
+    run(Rules(UnevenThreshold(2, 5), update, ConstantShrink(0.25)), upper=3.0)
+    assert len(seen) > 30
 
 
 def test_the_condition_is_not_computed_again_for_an_update():
@@ -219,21 +209,9 @@ def test_names_may_come_in_any_order_and_by_keyword():
 @pytest.mark.parametrize(
     ("function", "kind", "known"),
     [
-        (
-            lambda sqnorm, product: 0.0,
-            "condition",
-            "sqnorm, t, n_updates, dual_sum, label, or have .*product",
-        ),
-        (
-            lambda label: 1.0,
-            "shrink",
-            "a shrink, must be among sqnorm, t, n_updates, dual_sum, or .*label",
-        ),
-        (
-            lambda sample: 1.0,
-            "update",
-            "an update, .* product, threshold, sample_sqnorm, dual, .*sample",
-        ),
+        (lambda sqnorm, product: 0.0, "condition", "n_updates, dual_sum, label, or have .*product"),
+        (lambda label: 1.0, "shrink", "a shrink, must be among sqnorm, .* dual_sum, or .*label"),
+        (lambda sample: 1.0, "update", "an update, .* product, threshold, .* dual, .*sample"),
         (lambda *rest: 1.0, "update", r"Got \*rest"),
         (lambda **rest: 1.0, "update", r"Got \*\*rest"),
         (lambda half=1, t=0, /: 1.0, "shrink", "Parameter t of .* must come before"),
@@ -248,14 +226,9 @@ def test_plain_functions_are_wrapped_by_their_place():
     rules = Rules(lambda: 7.0, lambda: 1.0, lambda: 0.75)
     built_in = Rules(FixedThreshold(7), Additive(most=1), ConstantShrink(0.25))
     assert run(rules) == run(built_in)
-    assert (
-        repr(rules.update)
-        == "Python(test_plain_functions_are_wrapped_by_their_place.<locals>.<lambda>, 'update')"
-    )
+    assert re.fullmatch(r"Python\(test_plain\w+.<locals>.<lambda>, 'update'\)", repr(rules.update))
     for wrong in (NoShrink, NoShrink(), 3, None):
-        with pytest.raises(
-            TypeError, match="condition of Rules must be a Condition or a Python function. Got"
-        ):
+        with pytest.raises(TypeError, match="condition of Rules must be a Condition or a Python fun"):
             Rules(wrong, Additive(), NoShrink())
     with pytest.raises(TypeError, match="update of Rules must be an Update or"):
         Rules(FixedThreshold(7), NoShrink(), NoShrink())
@@ -300,9 +273,8 @@ def test_dual_variables_that_are_named_must_be_kept():
     X, y = np.eye(3), np.array([1, -1, 1])
     rules = Rules(FixedThreshold(7), lambda dual: 1.0, NoShrink())
     with pytest.raises(ValueError, match="need dual variables"):
-        ActiveSets((), 3).full_epoch(
-            sample_problems.data_of(X, y), WeightVector(3), rules, np.arange(3, dtype=np.int32)
-        )
+        data, order = sample_problems.data_of(X, y), np.arange(3, dtype=np.int32)
+        ActiveSets((), 3).full_epoch(data, WeightVector(3), rules, order)
 
 
 def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():

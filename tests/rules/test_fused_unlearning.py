@@ -13,15 +13,8 @@ from margins.rules import Additive, Average, LongestSurvivor, NoShrink, Rules, S
 
 
 def state_of(weights):
-    return [
-        *weights.weights,
-        *weights.dual,
-        weights.label_sum,
-        weights.sqnorm,
-        weights.dual_sum,
-        weights.t,
-        weights.n_updates,
-    ]
+    names = ("label_sum", "sqnorm", "dual_sum", "t", "n_updates")
+    return [*weights.weights, *weights.dual, *(getattr(weights, name) for name in names)]
 
 
 ADDITIVE = Additive()
@@ -41,14 +34,10 @@ def follow(data, b, delta_b, orders, start=None, levels=(), averagings=(None, No
             weights.assign(data, start)
     n_updates = 0
     for order in orders:
-        counts = [
-            (
-                one.full_epoch(data, weights, rules, order, None, averaging),
-                one.n_rejected,
-                one.n_accesses,
-            )
-            for one, weights, rules, averaging in zip(sets, vectors, both, averagings, strict=True)
-        ]
+        counts = []
+        for one, *rest, averaging in zip(sets, vectors, both, averagings, strict=True):
+            changed = one.full_epoch(data, *rest, order, None, averaging)
+            counts.append((changed, one.n_rejected, one.n_accesses))
         assert counts[0] == counts[1]
         assert_array_equal(state_of(vectors[0]), state_of(vectors[1]))
         n_updates += counts[0][0]
@@ -102,21 +91,18 @@ def test_the_fused_loop_handles_rows_longer_than_one_prefetch(upper):
 
 def test_the_fused_loop_unlearns_at_most_the_dual_variable():
     data = data_of(np.array([[2.0, 1], [-1, -2]]), np.array([1, -1]), 1.0)
-    weights, n_updates = follow(
-        data, 1.0, 0.5, [np.array([0, 1], dtype=np.int32)], start=np.array([40.0, 0.4])
-    )
+    orders = [np.array([0, 1], dtype=np.int32)]
+    weights, n_updates = follow(data, 1.0, 0.5, orders, start=np.array([40.0, 0.4]))
     assert n_updates == 2
     assert weights.dual[1] == 0
 
 
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 @pytest.mark.parametrize("upper", [np.inf, 4.0])
-def test_the_fused_loop_notifies_the_averaging_of_every_hypothesis(upper, levels):
-    for averaging in (LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)):
-        assert_both_loops_notify(averaging, upper, levels)
-
-
-def assert_both_loops_notify(averaging, upper, levels):
+@pytest.mark.parametrize(
+    "averaging", [LongestSurvivor, Average, lambda start: SuffixAverage(start, 90, 7)]
+)
+def test_the_fused_loop_notifies_the_averaging_of_every_hypothesis(averaging, upper, levels):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(60, 4))
     y = np.where(X[:, 0] + generator.normal(size=60) > 0, 1, -1)

@@ -1,6 +1,5 @@
 """An ill rule never passes silently: it ends a fit by an error, or without convergence, and why."""
 
-import functools
 import math
 import pickle
 
@@ -43,23 +42,11 @@ def nan_after(t_last, value):
 
 
 ILL = {
-    "NaN threshold": (
-        (lambda: NAN, Additive(), NoShrink()),
-        "condition",
-        "thresholds above -inf. Got nan",
-    ),
+    "NaN threshold": ((lambda: NAN, Additive(), NoShrink()), "condition", "above -inf. Got nan"),
     "late NaN threshold": ((nan_after(5, 0.0), Additive(most=1), NoShrink()), "condition", "Got nan"),
     "threshold of -inf": ((lambda: -math.inf, Additive(), NoShrink()), "condition", "Got -inf"),
-    "NaN for one label": (
-        (lambda label: NAN if label > 0 else 0.0, Additive(), NoShrink()),
-        "condition",
-        "Got nan",
-    ),
-    "NaN update": (
-        (Mistake(), lambda: NAN, NoShrink()),
-        "update",
-        "finite multiples of a sample. Got nan",
-    ),
+    "NaN for 1": ((lambda label: NAN if label > 0 else 0.0, Additive(), NoShrink()), "condition", "nan"),
+    "NaN update": ((Mistake(), lambda: NAN, NoShrink()), "update", "multiples of a sample. Got nan"),
     "late NaN update": ((Mistake(), nan_after(3, 1.0), NoShrink()), "update", "Got nan"),
     "infinite update": ((Mistake(), lambda: math.inf, NoShrink()), "update", "Got inf"),
     "update that overflows": ((Mistake(), lambda: 1e300, NoShrink()), "update", "range of a double"),
@@ -101,26 +88,17 @@ def test_a_number_that_is_not_finite_ends_the_fit(rules, kind, message, levels, 
     with pytest.raises(RuleError, match=message) as raised:
         classifier.fit(of(X), y)
     error = raised.value
-    assert isinstance(error, ValueError) and f"'{kind}'" in error.rule or kind in ("update", "shrink")
+    assert isinstance(error, ValueError) and f"'{kind}'" in error.rule
     assert error.algorithm == "Custom" and 0 <= error.sample < len(X)
     assert f"{error.rule} of Custom must" in str(error) and f"at sample {error.sample}." in str(error)
     assert not hasattr(classifier, "coef_")
 
 
-def test_the_rule_at_fault_is_named():
-    X, y = data_set()
-    for at_fault, (rules, kind, _) in ILL.items():
-        with pytest.raises(RuleError) as raised:
-            custom(*rules, C=math.inf).fit(X, y)
-        assert f"'{kind}'" in raised.value.rule, at_fault
-
-
 def test_a_decay_that_is_not_finite_ends_the_fit():
     rule = ConstantDecay(0.1)
     rule.__setstate__((NAN,))  # rejected by its constructor
-    with pytest.raises(
-        RuleError, match=r"ConstantDecay\(lam=nan\) of Custom must return finite factors"
-    ):
+    message = r"ConstantDecay\(lam=nan\) of Custom must return finite factors"
+    with pytest.raises(RuleError, match=message):
         custom(FixedThreshold(0), Additive(most=1), rule, C=math.inf).fit(*data_set())
 
 
@@ -173,9 +151,8 @@ def test_one_of_several_classes_ends_the_fit():
 def test_a_rule_that_never_moves_has_not_converged(base, zero):
     X, y = data_set()
     classifier = custom(Mistake(), lambda: zero, NoShrink(), base=base)
-    with pytest.warns(
-        ConvergenceWarning, match=r"40 samples .* misclassified by Mistake\(\), and Python"
-    ):
+    message = r"40 samples .* misclassified by Mistake\(\), and Python"
+    with pytest.warns(ConvergenceWarning, match=message):
         classifier.fit(X, y)
     assert not classifier.converged_ and classifier.n_iter_ == 1 and classifier.n_updates_ == 0
 
@@ -205,10 +182,9 @@ def test_samples_at_their_upper_bounds_may_stay_misclassified():
 
 def test_a_misclassified_zero_row_prevents_convergence():
     X, y = data_set()
-    fit = functools.partial(PassiveAggressiveClassifier(fit_intercept=False, random_state=0).fit)
-    assert fit(X, y).n_iter_ > 0
     X[3] = 0
-    assert not fit(X, y).converged_
+    classifier = PassiveAggressiveClassifier(fit_intercept=False, random_state=0)
+    assert not classifier.fit(X, y).converged_
 
 
 def test_a_stream_that_was_ended_by_a_rule_restarts():
@@ -267,11 +243,7 @@ def test_every_loop_counts_samples_that_no_rule_moves(loop):
     assert n_changed > 0 and made.n_unmoved == 0
 
 
-@pytest.mark.parametrize(
-    ("condition", "message"),
-    [(lambda: NAN, "thresholds above -inf"), (lambda t: NAN if t else 1.0, "thresholds above -inf")],
-)
-def test_mini_batches_end_at_the_first_failure(condition, message):
-    step = SubgradientStep(0.1)
-    with pytest.raises(RuleError, match=message):
-        epoch_of(lambda m: MiniBatches(4), condition, step, HarmonicDecay())
+@pytest.mark.parametrize("condition", [lambda: NAN, lambda t: NAN if t else 1.0])
+def test_mini_batches_end_at_the_first_failure(condition):
+    with pytest.raises(RuleError, match="thresholds above -inf"):
+        epoch_of(lambda m: MiniBatches(4), condition, SubgradientStep(0.1), HarmonicDecay())

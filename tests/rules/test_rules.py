@@ -30,6 +30,7 @@ from margins.rules import (
 )
 
 QUICK = examples(75)
+STEPS = st.integers(1, 40)  # what one update adds to the product
 
 
 def shrinking(b, shrink):
@@ -63,21 +64,12 @@ def test_only_unlearning_has_a_ceiling():
         (lambda: Unlearning(1, 0), r"delta_b of Unlearning must be in \(0, inf\]\. Got 0\.0\."),
         (lambda: FixedMargin(-0.5), r"beta of FixedMargin must be in \[0, inf\)\. Got -0\.5\."),
         (lambda: DynamicMargin(0), r"eps of DynamicMargin must be in \(0, 1\]\. Got 0\.0\."),
-        (
-            lambda: ShrunkThreshold(-2, NoShrink()),
-            r"b of ShrunkThreshold must be in \[0, inf\)\. Got -2\.0\.",
-        ),
+        (lambda: ShrunkThreshold(-2, NoShrink()), r"b of ShrunkThreshold must be in \[0, inf\)\. Got"),
         (lambda: ConstantShrink(1), r"lam of ConstantShrink must be in \[0, 1\)\. Got 1\.0\."),
         (lambda: VariableShrink(-1), r"n of VariableShrink must be an integer in \[0, inf\)\. Got -1\."),
         (lambda: Additive(eta=0), r"eta of Additive must be in \(0, inf\)\. Got 0\.0\."),
-        (
-            lambda: SuffixAverage(WeightVector(1), -1, 1),
-            r"begin of SuffixAverage must be in \[0, inf\)\. Got -1\.0\.",
-        ),
-        (
-            lambda: SuffixAverage(WeightVector(1), 0, math.nan),
-            r"every of SuffixAverage must be in \[1, inf\)\. Got nan\.",
-        ),
+        (lambda: SuffixAverage(WeightVector(1), -1, 1), r"begin of SuffixAverage must be in \[0, inf\)"),
+        (lambda: SuffixAverage(WeightVector(1), 0, math.nan), r"every of SuffixAverage must .* Got nan"),
         (lambda: Additive(most=0.5), r"most of Additive must be in \[1, inf\]\. Got 0\.5\."),
     ],
 )
@@ -151,27 +143,19 @@ def test_multiplicity_is_the_count_of_single_updates_on_integers(name, data):
 
 
 @QUICK
-@given(
-    n=st.integers(0, 6),
-    t=st.integers(1, 60),
-    N=st.integers(1, 40),
-    p=st.integers(-60, 60),
-    b=st.integers(0, 90),
-)
+@given(n=st.integers(0, 6), t=st.integers(1, 60), N=STEPS, p=st.integers(-60, 60), b=st.integers(0, 90))
 def test_multiplicity_under_variable_shrinking(n, t, N, p, b):
     rules = shrinking(b, VariableShrink(n))
     state = {"t": t, "sqnorm": 1e4}
     count = still_misclassified(rules, float(p), float(N), state)
     if count:
-        assert abs(rules.py_repetitions(p, N, state) - count) <= (n > 0)  # p == threshold up to rounding
+        # With n > 0, p equals the threshold up to rounding.
+        assert abs(rules.py_repetitions(p, N, state) - count) <= (n > 0)
 
 
 @QUICK
 @given(
-    lam=st.sampled_from([0.0, 1e-6, 0.01, 0.2]),
-    N=st.integers(1, 40),
-    p=st.integers(-60, 60),
-    b=st.integers(0, 90),
+    lam=st.sampled_from([0.0, 1e-6, 0.01, 0.2]), N=STEPS, p=st.integers(-60, 60), b=st.integers(0, 90)
 )
 def test_multiplicity_under_constant_shrinking(lam, N, p, b):
     rules = shrinking(b, ConstantShrink(lam))
@@ -184,12 +168,7 @@ def test_multiplicity_under_constant_shrinking(lam, N, p, b):
 
 
 @QUICK
-@given(
-    t=st.integers(1, 10**6),
-    N=st.integers(1, 40),
-    p=st.integers(-(10**6), 10**6),
-    b=st.integers(0, 10**9),
-)
+@given(t=st.integers(1, 10**6), N=STEPS, p=st.integers(-(10**6), 10**6), b=st.integers(0, 10**9))
 def test_closed_forms_agree_with_the_search(t, N, p, b):
     class Searched(ShrunkThreshold):
         def repeats_with(self, shrink):
@@ -247,14 +226,8 @@ def test_suffix_average_is_the_mean_of_current_hypotheses(shrink, begin, every):
         sets, hypotheses = ActiveSets((), 10), []
         for first in range(0, 40, n_at_a_time):
             hypotheses.append([*weights.weights, weights.label_sum])
-            sets.full_epoch(
-                data,
-                weights,
-                shrinking(6, shrink),
-                order[first : first + n_at_a_time],
-                None,
-                averaging,
-            )
+            some = order[first : first + n_at_a_time]
+            sets.full_epoch(data, weights, shrinking(6, shrink), some, None, averaging)
         return hypotheses
 
     in_force = present(None, 1, WeightVector(3, 10))
