@@ -26,25 +26,9 @@ MODELS = {
 }
 # Attributes that predictions read; those of a selection are in its `estimator_`, too.
 READ = (
-    *(
-        "classes_",
-        "n_features_in_",
-        "kernel_",
-        "coef_",
-        "intercept_",
-        "pairs_",
-        "dual_coef_",
-        "support_",
-    ),
-    *(
-        "support_vectors_",
-        "n_support_",
-        "_voted_model",
-        "sq_intercept_scaling_",
-        "_first_theta",
-        "estimator_",
-        "_calibrated",
-    ),
+    *("classes_", "n_features_in_", "kernel_", "coef_", "intercept_", "pairs_", "dual_coef_"),
+    *("support_", "support_vectors_", "n_support_", "_voted_model", "sq_intercept_scaling_"),
+    *("_first_theta", "estimator_", "_calibrated"),
 )
 OPTIONAL = ("estimator_", "_calibrated")  # a fit may leave them out, and methods say so
 MISSING = object()
