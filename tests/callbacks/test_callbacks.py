@@ -109,7 +109,7 @@ def test_scores_are_of_the_last_fit_alone():
 
 
 @pytest.mark.parametrize("wrong", [{"patience": 0}, {"min_delta": -1}])
-def test_parameters_that_are_not_allowed_are_errors(wrong):
+def test_bad_parameters_are_errors(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} of EarlyStopping must be"):
         EarlyStopping([[1.0]], [1], **wrong)
 
@@ -123,7 +123,7 @@ def test_parameters_that_are_not_allowed_are_errors(wrong):
         ([b"a", b"b", b"c"], r"y of EarlyStopping must hold numbers or str. Got bytes"),
     ],
 )
-def test_labels_that_are_no_classes_are_refused_before_training(labels, message):
+def test_labels_outside_of_the_classes_are_refused_before_training(labels, message):
     X, y = data(3)
     epochs = []
     with pytest.raises(ValueError, match=message):

@@ -52,8 +52,7 @@ def wheel_and_environment(tmp_path_factory):
 
     Takes ten seconds of processor time, most of it for pip and Cython.
     """
-    reason = what_is_missing()
-    if reason:
+    if reason := what_is_missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("plugins")
     environment = Environment(folder)
@@ -164,9 +163,8 @@ def test_the_environment_uses_the_installed_package(environment, answers):
 
 
 def test_listing_names_shows_plug_ins_and_imports_none(environment):
-    names, loaded = environment.ask(
-        "import margins, sys; answer = [margins.available(), list(sys.modules)]"
-    )
+    code = "import margins, sys; answer = [margins.available(), list(sys.modules)]"
+    names, loaded = environment.ask(code)
     assert not {"halving", "fresh", "fresh_rules", "broken_plug_in", "shadow", "twin_one"} & set(loaded)
     offered = {"halving", "fresh", "by-function", "by-python-function", "relaxed", "broken", "stale"}
     assert offered <= set(names)
@@ -213,19 +211,13 @@ def test_a_module_compiled_against_another_interface_cannot_be_imported(environm
         "try:\n    import stale_rules; answer = 'imported'\n"
         "except ImportError as error:\n    answer = str(error)"
     )
-    assert re.fullmatch(
-        r"compiled against version 999 of the binary interface of margins, but the margins installed "
-        r"has version \d+: compile it again",
-        error,
-    )
+    message = r"compiled against version 999 of the binary interface of margins, but .* compile it again"
+    assert re.fullmatch(message, error)
 
 
 def test_a_compiled_rule_without_an_interface_version_is_rejected(answers):
-    assert re.match(
-        r"ImportError: Rule FreshMargin of fresh_rules must be compiled against version \d+ .* "
-        r"Got None\.",
-        answers["unmarked"],
-    )
+    message = r"ImportError: Rule FreshMargin of fresh_rules must be compiled against .* Got None\."
+    assert re.match(message, answers["unmarked"])
     assert answers["marked"].startswith("Rules(FreshMargin(0.5)")
 
 

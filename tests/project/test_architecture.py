@@ -44,23 +44,8 @@ ORDER = (
     {"__main__"},
 )
 AT_THE_TOP = {
-    "__init__",
-    "__main__",
-    "_version",
-    "bounds",
-    "registry",
-    "parameters",
-    "certificate",
-    "tuning",
-    "deprecation",
-    "optional",
-    "text",
-} | {
-    "versions",
-    "_sparse",
-    "_update",
-    "_activeset",
-    "_limits",
+    *("__init__", "__main__", "_version", "bounds", "registry", "parameters", "certificate", "tuning"),
+    *("deprecation", "optional", "text", "versions", "_sparse", "_update", "_activeset", "_limits"),
 }
 # Imports against the order: {(importing module, imported module): why}.
 EXCEPTIONS = {
@@ -69,7 +54,7 @@ EXCEPTIONS = {
     ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
 }
 
-# Of benchmarks; those whose name is no English word.
+# Names of benchmarks that are not English words.
 DATA_SETS = (
     "a9a|adult|arcene|basehock|breast[- _]cancer|bupa|colon[- ]cancer|covtype|covertype|"
     "crx|duke|gravier|ijcnn1?|ionosphere|madelon|mnist|mushrooms|news20|pcmac|phishing|rcv1|real[- ]sim|"
@@ -136,40 +121,29 @@ def rank_of(module):
 def test_every_module_has_a_place_in_the_order():
     for path in sources(".py", ".pyx", ".pxd"):
         assert rank_of(module_of(path)) >= 0
-    assert rank_of("margins.solvers.newton.newton") == rank_of("margins.solvers")
-    assert rank_of("margins.rules._state") < rank_of("margins._update") < rank_of("margins.rules._x")
     with pytest.raises(StopIteration):
         rank_of("margins.elsewhere")
 
 
-def against_the_order():
-    """(importing module, imported module) of every import against the order."""
-    pairs = set()
-    for path in sources(".py", ".pyx", ".pxd"):
-        module = module_of(path)
-        for imported in imports_of(path):
-            if rank_of(imported) > rank_of(module):
-                pairs.add((module, imported))
-    return pairs
+def imports():
+    """(importing module, imported module) of every import: set."""
+    paths = sources(".py", ".pyx", ".pxd")
+    return {(module_of(path), imported) for path in paths for imported in imports_of(path)}
 
 
 def test_imports_point_one_way():
-    assert against_the_order() == set(EXCEPTIONS)
+    against = {
+        (module, imported) for module, imported in imports() if rank_of(imported) > rank_of(module)
+    }
+    assert against == set(EXCEPTIONS)
 
 
 def test_no_two_packages_import_each_other():
     # Also of packages on one line of the order.
-    edges = set()
-    for path in sources(".py", ".pyx", ".pxd"):
-        module = module_of(path)
-        if module == "margins":
-            continue
-        for imported in imports_of(path):
-            pair = place_of(module), place_of(imported)
-            if pair[0] != pair[1] and (module, imported) not in EXCEPTIONS:
-                edges.add(pair)
+    pairs = {pair for pair in imports() - EXCEPTIONS.keys() if pair[0] != "margins"}
+    edges = {(place_of(module), place_of(imported)) for module, imported in pairs}
     assert ("estimators", "solvers") in edges and ("_update", "rules._base") in edges
-    assert {pair for pair in edges if pair[::-1] in edges} == set()
+    assert {pair for pair in edges if pair[::-1] in edges and len({*pair}) == 2} == set()
 
 
 def test_the_parser_sees_every_kind_of_import(tmp_path):
@@ -198,20 +172,6 @@ LOSS_TEST = re.compile(
     r"(?:isinstance|issubclass|type)\s*\([^)]*\b(?:Hinge|SquaredHinge|HardMargin)\b|"
     r"type\([^)]*\)\s*(?:is|==|in)\s.*\b(?:Hinge|SquaredHinge|HardMargin)\b"
 )
-
-
-@pytest.mark.parametrize(
-    ("line", "is_found"),
-    [
-        ("if isinstance(run.loss, Hinge):", True),
-        ("isinstance(loss, (SquaredHinge, Hinge))", True),
-        ("type(loss) is HardMargin", True),
-        ("isinstance(loss, Loss)", False),
-        ("loss = Hinge(C)", False),
-    ],
-)
-def test_tests_of_a_type_are_found(line, is_found):
-    assert bool(LOSS_TEST.search(line)) is is_found
 
 
 def test_no_code_tests_the_type_of_a_loss():

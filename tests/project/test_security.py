@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import margins.model_selection  # noqa: F401
 from margins.model_selection.records import RECORDS, from_text
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,5 @@ def test_a_record_makes_no_other_objects(content):
 
 
 def test_records_are_of_this_package():
-    import margins.model_selection  # noqa: F401
-
     assert RECORDS
     assert all(kind.__module__.startswith("margins.model_selection") for kind in RECORDS.values())

@@ -26,11 +26,7 @@ MADE = [stub for stub in STUBS if (ROOT / stub).with_suffix(".pyx").exists()]
 # What users of a classifier call; the rest is for authors of algorithms.
 USERS_CALL = {"fit", "partial_fit", "predict", "decision_function"}
 COMPILED = [
-    "margins._activeset",
-    "margins._sparse",
-    "margins._update",
-    "margins.data._binary_data",
-    "margins.rules",
+    f"margins.{name}" for name in ("_activeset", "_sparse", "_update", "data._binary_data", "rules")
 ]
 
 pytest.importorskip("mypy", reason="mypy is not installed: pip install mypy")
@@ -88,9 +84,8 @@ def test_plugin_runs():
 
 @pytest.mark.slow  # .ci/run does the same
 def test_package_passes_with_its_own_configuration(tmp_path):
-    lines = checker(
-        "mypy", f"--config-file={ROOT / 'pyproject.toml'}", str(ROOT / "margins"), folder=tmp_path
-    )
+    config = f"--config-file={ROOT / 'pyproject.toml'}"
+    lines = checker("mypy", config, str(ROOT / "margins"), folder=tmp_path)
     assert lines[-1].startswith("Success"), "\n".join(lines)
 
 
@@ -126,16 +121,9 @@ def test_stubs_match_the_compiled_modules(tmp_path):
         r"|margins\.rules\.(averaging\.MistakeHistory|conditions\.Mistake)\.__init__"
         r"|margins\.rules\.python_functions\.NAMES"
     )
-    lines = checker(
-        "mypy.stubtest",
-        f"--mypy-config-file={config}",
-        f"--allowlist={allowed}",
-        "--ignore-unused-allowlist",
-        "--ignore-disjoint-bases",
-        "--concise",
-        *COMPILED,
-        folder=tmp_path,
-    )
+    options = [f"--mypy-config-file={config}", f"--allowlist={allowed}", "--ignore-unused-allowlist"]
+    options += ["--ignore-disjoint-bases", "--concise"]
+    lines = checker("mypy.stubtest", *options, *COMPILED, folder=tmp_path)
     assert not lines, "\n".join(lines)
 
 
