@@ -20,9 +20,7 @@ from margins.solvers.base import Phase
 from margins.testing import algorithm_checks, check_algorithm
 
 SAMPLED = ["averaged-perceptron", "pdm"]
-NOT_SAMPLED = {
-    "check_scikit_learn": "All algorithms pass them in tests/estimators/test_scikit_learn.py."
-}
+NOT_SAMPLED = {"check_scikit_learn": "All pass it in tests/estimators/test_scikit_learn.py."}
 HARD_MARGIN = {"pfm": {"C": math.inf, "gamma": 0.1}}  # needs a margin there
 
 
@@ -43,47 +41,53 @@ class Documented(DynamicMarginPerceptron):
     """
 
 
-def changed(classifier, **changes):
-    """The certificates, with some numbers changed by functions of a certificate."""
-    classifier.certificates_ = [
-        dataclasses.replace(one, **{key: change(one) for key, change in changes.items()})
-        for one in classifier.certificates_
-    ]
-    return classifier
+class ChangesAfterFit(Documented):
+    """Changes something after each fit.
 
+    **Source**: this test.
+    """
 
-class BoastfulMargin(Documented):
-    def fit(self, X, y, sample_weight=None):
-        return changed(super().fit(X, y, sample_weight), margin=lambda one: 1.2 * abs(one.margin) + 0.1)
-
-
-class LowUpperBound(Documented):
-    def fit(self, X, y, sample_weight=None):
-        return changed(super().fit(X, y, sample_weight), upper_bound=lambda one: 0.5 * one.upper_bound)
-
-
-class BoastfulFraction(Documented):
-    def fit(self, X, y, sample_weight=None):
-        return changed(super().fit(X, y, sample_weight), fraction=lambda one: 1.0)
-
-
-class BoastfulDual(Documented):
-    def fit(self, X, y, sample_weight=None):
-        return changed(super().fit(X, y, sample_weight), dual=lambda one: 2 * one.dual)
-
-
-class OtherWeights(Documented):
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
+        self.change(X)
+        return self
+
+    def change_certificates(self, **changes):
+        """Change numbers of the certificates by functions of a certificate."""
+        self.certificates_ = [
+            dataclasses.replace(one, **{key: change(one) for key, change in changes.items()})
+            for one in self.certificates_
+        ]
+
+
+class BoastfulMargin(ChangesAfterFit):
+    def change(self, X):
+        self.change_certificates(margin=lambda one: 1.2 * abs(one.margin) + 0.1)
+
+
+class LowUpperBound(ChangesAfterFit):
+    def change(self, X):
+        self.change_certificates(upper_bound=lambda one: 0.5 * one.upper_bound)
+
+
+class BoastfulFraction(ChangesAfterFit):
+    def change(self, X):
+        self.change_certificates(fraction=lambda one: 1.0)
+
+
+class BoastfulDual(ChangesAfterFit):
+    def change(self, X):
+        self.change_certificates(dual=lambda one: 2 * one.dual)
+
+
+class OtherWeights(ChangesAfterFit):
+    def change(self, X):
         self.coef_ = self.coef_[:, ::-1] + 1
-        return self
 
 
-class SaysItHasConverged(Documented):
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
+class SaysItHasConverged(ChangesAfterFit):
+    def change(self, X):
         self.converged_ = True
-        return self
 
 
 class StopsShort(Documented):
@@ -149,10 +153,9 @@ class NoCheck(Documented):
         pass
 
 
-class Unpicklable(Documented):
-    def fit(self, X, y, sample_weight=None):
+class Unpicklable(ChangesAfterFit):
+    def change(self, X):
         self.reason_ = lambda: None
-        return super().fit(X, y, sample_weight)
 
 
 class ForgetsWhenPickled(Documented):
@@ -174,11 +177,9 @@ class CountsThreads(Documented):
         yield Phase(Rules(FixedThreshold(float(self.n_jobs or 1)), Additive(), NoShrink()))
 
 
-class WritesToX(Documented):
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
+class WritesToX(ChangesAfterFit):
+    def change(self, X):
         X[0] *= 2
-        return self
 
 
 class IgnoresWeights(Documented):
@@ -186,11 +187,9 @@ class IgnoresWeights(Documented):
         return super().fit(X, y)
 
 
-class ChangesItsParameters(Documented):
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
+class ChangesItsParameters(ChangesAfterFit):
+    def change(self, X):
         self.eps = 2 * self.eps
-        return self
 
 
 class Remembers(Documented):
@@ -220,11 +219,9 @@ class FailsWithoutAWord(Documented):
         raise AssertionError
 
 
-class NoCertificate(Documented):
-    def fit(self, X, y, sample_weight=None):
-        super().fit(X, y, sample_weight)
+class NoCertificate(ChangesAfterFit):
+    def change(self, X):
         del self.certificates_
-        return self
 
 
 class Undeclared:
@@ -282,12 +279,6 @@ def test_broken_algorithm_fails_with_the_reason(algorithm):
     assert re.search(message, str(raised.value), re.DOTALL), str(raised.value)
 
 
-def test_base_class_of_the_broken_ones_passes():
-    for check, arguments in algorithm_checks(Documented):
-        if check.__name__ != "check_scikit_learn":
-            check(*arguments)
-
-
 def test_a_name_is_checked_where_one_is_given(monkeypatch):
     monkeypatch.setattr(margins.registry, "_registered", {})
     margins.register("Mine_2", Documented)
@@ -297,7 +288,7 @@ def test_a_name_is_checked_where_one_is_given(monkeypatch):
         check_algorithm("pmd")
 
 
-def test_check_algorithm_runs_every_check_but_those_expected_to_fail():
+def test_check_algorithm_runs_every_check_except_those_expected_to_fail():
     with pytest.raises(AssertionError, match="Unsourced fails check_docstring"):
         check_algorithm(Unsourced)
     with pytest.raises(TypeError, match="must be a class or a registered name. Got 3"):

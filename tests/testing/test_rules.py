@@ -113,13 +113,8 @@ BASE_CLASSES = ("margins.rules._base", "margins.rules._averaging", "margins.rule
 
 
 def test_every_rule_of_ours_is_checked():
-    kinds = {type(rule) for rule in RULES} | {
-        LongestSurvivor,
-        Pocket,
-        Average,
-        SuffixAverage,
-        MistakeHistory,
-    }
+    averagings = {LongestSurvivor, Pocket, Average, SuffixAverage, MistakeHistory}
+    kinds = {type(rule) for rule in RULES} | averagings
     ours = {
         rule
         for rule in vars(margins.rules).values()
@@ -211,59 +206,41 @@ BROKEN_RULES = {
     "wordless": (lambda: Wordless(1), "check_repr: got the repr"),
     "NaN": (
         lambda: Python(lambda: math.nan),
-        "check_thresholds: got a threshold of nan at the start, label -1, expected a finite number",
+        "threshold of nan at the start, label -1, expected a finite",
     ),
     "minus infinity": (lambda: Python(lambda: -math.inf), "got a threshold of -inf at the start"),
     "infinity": (lambda: FixedThreshold(math.inf), "got a threshold of inf at t=1, "),
     "raises": (lambda: Python(lambda: 1 / 0), "got a threshold of nan"),
     "counts its calls": (lambda: CountsItsCalls(1), "check_thresholds_are_pure: .*one value"),
-    "depends on the scale": (
-        lambda: DependsOnTheScale(1),
-        "with scale=0.5 .*the weight vector is the same",
-    ),
+    "depends on the scale": (lambda: DependsOnTheScale(1), "scale=0.5 .*the weight vector is the same"),
     "low ceiling": (
         lambda: LowCeiling(3, 60),
-        "check_ceilings: got an unlearning threshold of 2.0 .*more than the learning threshold, 3.0",
+        "check_ceilings: got .* 2.0 .*more than .*threshold, 3.0",
     ),
     "secret ceiling": (lambda: SecretCeiling(3), "expected inf, since `unlearns` is False"),
     "wrong closed form": (
         lambda: WrongClosedForm(40, ConstantShrink(0.2)),
         r"check_repetitions: got .* repetitions of an update .*expected \d+, as by single updates",
     ),
-    "wrong number of additions": (
+    "wrong additions": (
         lambda: WrongRepeat(0.1),
-        "check_repeat: got a sample added 1.900001.* times for 2 updates at once at the start",
+        "check_repeat: .* added 1.900001.* times for 2 updates",
     ),
-    "wrong factor of many": (
-        lambda: WrongShrinkOfRepeat(0.1),
-        "check_repeat: got a factor of 0.81.* for 1 updates at once at t=1, .*expected 0.9",
-    ),
-    "grows": (
-        lambda: Python(lambda: 1.5, "shrink"),
-        "check_factors: got a factor of 1.5 at the start, expected a number from 0 to 1",
-    ),
+    "wrong factor": (lambda: WrongShrinkOfRepeat(0.1), "check_repeat: .* factor of 0.81.* expected 0.9"),
+    "grows": (lambda: Python(lambda: 1.5, "shrink"), "check_factors: got .* 1.5 at .* from 0 to 1"),
     "forgets all": (lambda: Python(lambda: 0.0, "shrink"), "expected more, or all would be forgotten"),
     "no identity": (lambda: NoIdentity(0.1), "got a factor of 0.9 .*expected 1, since `is_identity`"),
     "update by chance": (chance, "check_runs: got .* from two runs, expected the same"),
-    "NaN shrink": (
-        lambda: Python(lambda: math.nan, "shrink"),
-        "check_factors: got a factor of nan at the start, expected a number from 0 to 1",
-    ),
-    "NaN update": (
-        lambda: Python(lambda: math.nan, "update"),
-        r"check_updates_are_finite: got nan at sample \d+ with Mistake\(\), expected finite numbers",
-    ),
+    "NaN shrink": (lambda: Python(lambda: math.nan, "shrink"), "check_factors: .* of nan at the start"),
+    "NaN update": (lambda: Python(lambda: math.nan, "update"), r"are_finite: got nan at .* Mistake\(\)"),
     "late NaN update": (
         lambda: Python(lambda t: math.nan if t == 20 else 1.0, "update"),
         r"check_updates_are_finite: got nan at sample \d+",
     ),
-    "zero update": (
-        lambda: Python(lambda: 0.0, "update"),
-        "check_updates_move: got no update at 30 of 30 samples, all misclassified",
-    ),
+    "zero update": (lambda: Python(lambda: 0.0, "update"), "check_updates_move: .* 30 of 30 samples"),
     "infinite update": (
         lambda: Python(lambda: math.inf, "update"),
-        r"got inf at sample \d+ with Mistake\(\), expected finite numbers",
+        r"got inf at sample \d+ with Mistake",
     ),
 }
 
@@ -306,17 +283,10 @@ def test_broken_averaging_fails_with_the_reason(make):
         check_rule(make)
 
 
-def test_what_is_no_rule_is_rejected():
+def test_an_object_that_is_not_a_rule_is_rejected():
     with pytest.raises(TypeError, match="rule must be a Condition, an Update, a Shrink, or a callable"):
         check_rule(3)
     with pytest.raises(TypeError, match="a callable that returns an Averaging"):
         check_rule(MistakeHistory())
     with pytest.raises(AssertionError, match="check_averaging_looks_only: got 3 from"):
         check_rule(lambda weights: 3)
-
-
-def test_checks_of_a_rule_come_one_by_one():
-    names = [check.__name__ for check, _ in rule_checks(Mistake())]
-    assert "check_thresholds" in names and len(set(names)) == len(names)
-    for check, arguments in rule_checks(Mistake()):
-        check(*arguments)
