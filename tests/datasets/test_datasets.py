@@ -83,13 +83,6 @@ def test_discarded_samples_need_not_be_replaced():
     assert np.array_equal(rest, X[: len(rest)]) and np.array_equal(labels, y[: len(rest)])
 
 
-def test_a_sample_exactly_at_the_margin_is_kept():
-    # One sample is its own w, so theta is w.x / 2, and w.x - theta is theta.
-    for seed in range(20):
-        X, y = make_noisy_halfspace(2, margin=1, n_samples=1, random_state=seed)
-        assert np.array_equal(X[0], hyperplane(2, 1, seed)[0]) and y == 1
-
-
 def test_samples_nearer_than_the_margin_exist_without_one():
     X, _ = make_noisy_halfspace(margin=0, random_state=0)
     w, theta = hyperplane(50, 600, seed=0)
@@ -104,22 +97,14 @@ def test_samples_without_noise_are_separable(n_features, margin):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.25, 0.5, 1.0])
-def test_noise_flips_its_share_of_the_labels_and_nothing_else(noise):
-    n_samples = 5000
-    X, y = make_noisy_halfspace(10, n_samples=n_samples, random_state=0)
-    noisy_X, noisy_y = make_noisy_halfspace(10, noise=noise, n_samples=n_samples, random_state=0)
+def test_noise_flips_its_share_of_the_labels_of_each_class_and_nothing_else(noise):
+    X, y = make_noisy_halfspace(10, n_samples=5000, random_state=0)
+    noisy_X, noisy_y = make_noisy_halfspace(10, noise=noise, n_samples=5000, random_state=0)
     assert np.array_equal(X, noisy_X)
-    deviation = math.sqrt(noise * (1 - noise) / n_samples)
-    assert np.mean(y != noisy_y) == pytest.approx(noise, abs=4 * deviation)
-
-
-def test_noise_flips_labels_of_both_classes_equally():
-    _, y = make_noisy_halfspace(10, n_samples=5000, random_state=0)
-    _, noisy = make_noisy_halfspace(10, noise=0.25, n_samples=5000, random_state=0)
     for label in (-1, 1):
         of_class = y == label
-        deviation = math.sqrt(0.25 * 0.75 / of_class.sum())
-        assert np.mean(noisy[of_class] != label) == pytest.approx(0.25, abs=4 * deviation)
+        deviation = math.sqrt(noise * (1 - noise) / of_class.sum())
+        assert np.mean(noisy_y[of_class] != label) == pytest.approx(noise, abs=4 * deviation)
 
 
 def test_random_state_determines_the_data():
@@ -134,6 +119,13 @@ def test_random_state_determines_the_data():
     generator = np.random.RandomState(7)
     assert not np.array_equal(data(generator)[0], data(generator)[0])
     assert not np.array_equal(data(None)[0], data(None)[0])
+
+
+def test_a_sample_exactly_at_the_margin_is_kept():
+    # One sample is its own w, so theta is w.x / 2, and w.x - theta is theta.
+    for seed in range(20):
+        X, y = make_noisy_halfspace(2, margin=1, n_samples=1, random_state=seed)
+        assert np.array_equal(X[0], hyperplane(2, 1, seed)[0]) and y == 1
 
 
 def test_a_pool_without_a_hyperplane_is_drawn_again():
@@ -180,13 +172,13 @@ def test_a_margin_that_keeps_no_sample_is_rejected_without_replacement_too():
         ("replace_discarded", 1, "True or False"),
     ],
 )
-def test_parameters_that_are_not_allowed_are_rejected(name, value, allowed):
+def test_bad_parameters_are_rejected(name, value, allowed):
     with pytest.raises(ValueError) as error:
         make_noisy_halfspace(**{name: value})
     assert str(error.value) == f"{name} of make_noisy_halfspace must be {allowed}. Got {value!r}."
 
 
-def test_numbers_may_be_numpys():
+def test_parameters_may_be_numpy_scalars():
     given = make_noisy_halfspace(
         np.int32(4), margin=np.float32(0.5), noise=np.float64(0), n_samples=np.uint8(9), random_state=0
     )

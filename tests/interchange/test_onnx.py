@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.interchange import register_converters, to_onnx
@@ -26,9 +24,7 @@ def data(n_classes=2):
 
 
 def run(exported, X):
-    session = onnxruntime.InferenceSession(
-        exported.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(exported.SerializeToString())
     return session.run(["label", "scores"], {"X": X})
 
 
@@ -37,7 +33,6 @@ def run(exported, X):
     "parameters",
     [
         {},
-        {"kernel": "rbf"},
         {"kernel": "rbf", "gamma": 3.0, "C": 100.0},
         {"kernel": "poly", "degree": 3, "coef0": 1.0},
         {"kernel": "poly", "degree": 2},
@@ -70,14 +65,6 @@ def test_labels_of_every_type_come_out(labels):
     classifier = margins.get("pdm")(random_state=0).fit(X, y)
     found, _ = run(to_onnx(classifier), X)
     assert_array_equal(np.asarray(found).astype(y.dtype), classifier.predict(X))
-
-
-def test_a_pipeline_is_one_model():
-    X, y = data(3)
-    pipeline = make_pipeline(StandardScaler(), margins.MarginClassifier(random_state=0)).fit(X, y)
-    labels, scores = run(to_onnx(pipeline), X)
-    assert_allclose(scores, pipeline.decision_function(X), rtol=1e-5, atol=1e-5)
-    assert_array_equal(labels, pipeline.predict(X))
 
 
 def test_a_precomputed_kernel_reads_the_columns_of_the_support():

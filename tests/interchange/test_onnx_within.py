@@ -112,24 +112,6 @@ def test_a_calibrated_selection_predicts_by_the_same_probabilities(method, name)
         outputs_of(OneVsRestClassifier(model).fit(X, y), X[:5])
 
 
-def test_a_pipeline_that_ends_with_a_calibrated_classifier():
-    X, y = data("two classes")
-    model = make_pipeline(StandardScaler(), CalibratedClassifierCV(margins.MarginClassifier()))
-    model.fit(X, y)
-    ((labels, probabilities),) = outputs_of(model, X)
-    assert_allclose(probabilities, model.predict_proba(X), atol=1e-5)
-    assert_array_equal(labels, model.predict(X))
-
-
-def test_scores_of_a_model_of_its_own_stay_those_of_decision_function():
-    X, y = data("two classes")
-    classifier = margins.MarginClassifier().fit(X, y)
-    session = onnxruntime.InferenceSession(to_onnx(classifier).SerializeToString())
-    scores = session.run(["scores"], {"X": X})[0]
-    assert scores.shape == (len(X),)
-    assert_allclose(scores, classifier.decision_function(X), rtol=1e-4, atol=1e-4)
-
-
 def test_labels_beyond_signed_integers_are_refused():
     y = np.array([0, 2**63], dtype=np.uint64)
     classifier = margins.MarginClassifier().fit([[0.0], [1.0]], y)

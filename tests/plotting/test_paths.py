@@ -1,17 +1,12 @@
 """A picture of a path: each feature's coefficients, the largest of them in the legend."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 import margins
-
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt  # noqa: E402
-
-from margins.plotting import CoefficientPathDisplay  # noqa: E402
+from margins.plotting import CoefficientPathDisplay
 
 CS = [1.0, 0.01, 100.0]
 
@@ -53,9 +48,8 @@ def test_a_class_is_drawn_on_given_axes_and_again(flowers):
 
 def test_what_cannot_be_drawn_is_an_error(flowers):
     path = margins.svm_path(*flowers, CS)
-    with pytest.raises(
-        ValueError, match=r"label of .* must be one of the classes, \['setosa'.* Got 'x'"
-    ):
+    message = r"label of .* must be one of the classes, \['setosa'.* Got 'x'"
+    with pytest.raises(ValueError, match=message):
         CoefficientPathDisplay.from_path(path, label="x")
     with pytest.raises(ValueError, match="must be 4 names, one for each feature. Got 1"):
         CoefficientPathDisplay.from_path(path, names=["a"])

@@ -2,31 +2,20 @@
 
 import math
 import sys
-import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron
 
 import margins
 from margins.datasets.generators import make_noisy_halfspace
 from margins.model_selection import Stages, compare, double_cross_validation, parameter_search
-
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt  # noqa: E402
-from matplotlib.colors import to_hex  # noqa: E402
-
-from margins.plotting import (  # noqa: E402
-    CertificateDisplay,
-    ComparisonDisplay,
-    EpochsDisplay,
-    LandscapeDisplay,
-)
-from margins.plotting.places import Places  # noqa: E402
-from margins.plotting.style import COLOURS, look, metric_label, scale_for  # noqa: E402
+from margins.plotting import CertificateDisplay, ComparisonDisplay, EpochsDisplay, LandscapeDisplay
+from margins.plotting.places import Places
+from margins.plotting.style import COLOURS, look, metric_label, scale_for
 
 TAUS = [0, 0.125, 0.5, 2]
 BOUNDS = [math.inf, 20, 5]
@@ -66,9 +55,7 @@ def pdm():
 
 @pytest.fixture(scope="module")
 def three_classes(pam):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return margins.get("pam")(max_iter=7).fit(*load_iris(return_X_y=True))
+    return margins.get("pam")(max_iter=7).fit(*load_iris(return_X_y=True))
 
 
 def legend_of(display):
@@ -135,9 +122,7 @@ def test_many_curves_share_a_look_and_one_entry_of_the_legend():
 def test_large_counts_are_short_and_do_not_collide(updates):
     values = [np.linspace(1, 2, len(updates))]
     display = drawn(CertificateDisplay([np.array(updates)], values, None, ["pdm"]).plot())
-    figure = display.figure_
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
+    renderer = display.figure_.canvas.get_renderer()
     labels = [label for label in display.ax_.get_xticklabels() if label.get_text()]
     assert labels and all(len(label.get_text()) <= 6 for label in labels)
     boxes = sorted((label.get_window_extent(renderer) for label in labels), key=lambda box: box.x0)
@@ -196,7 +181,7 @@ def test_inactive_values_have_their_own_place():
     assert bound.places[2] - bound.places[1] == pytest.approx(1.6 * 2)
 
 
-def test_what_has_no_logarithm_stands_at_equal_distances():
+def test_values_without_a_logarithm_stand_at_equal_distances():
     assert Places("averaging", ["last", "voted", "last"]).values == ["last", "voted"]
     assert Places("averaging", ["last", "voted"]).places.tolist() == [0, 1]
     assert Places("shift", [1, -1]).places.tolist() == [0, 1]
@@ -251,9 +236,8 @@ def test_names_make_lines(pam, noisy):
     study = parameter_search(pam, grid, *noisy, cv=3, random_state=0)
     display = drawn(LandscapeDisplay.from_study(study))
     assert display.x.name == "tau" and len(display.lines_) == 2
-    assert legend_of(display) == [
-        *("averaging = last", "averaging = voted", "95 % corrected interval", "best mean"),
-    ]
+    names = ["averaging = last", "averaging = voted"]
+    assert legend_of(display) == [*names, "95 % corrected interval", "best mean"]
     bars = [each for each in display.ax_.collections if hasattr(each, "get_segments")]
     ends = [segment[:, 1].tolist() for each in bars for segment in each.get_segments()]
     assert len(ends) == 8  # one for each setting
@@ -281,7 +265,7 @@ def test_a_stage_is_drawn_alone(pam, noisy):
     assert first.x.name == "tau" and first.best is None
 
 
-def test_what_cannot_be_a_landscape_is_rejected(search, pam, noisy):
+def test_a_study_that_has_no_landscape_is_rejected(search, pam, noisy):
     with pytest.raises(ValueError, match="x of LandscapeDisplay must be .* one of 'tau'. Got 'lam'"):
         LandscapeDisplay.from_study(search, x="lam")
     with pytest.raises(ValueError, match="kind of LandscapeDisplay must be .* Got 'map'"):
@@ -308,9 +292,8 @@ def test_studies_stand_with_their_intervals(pair, interval):
         assert segment[:, 0].tolist() == pytest.approx(list(getattr(study, name)()))
     assert ticks_of(display.ax_.yaxis) == ["last", "voted"]
     assert display.ax_.get_xlabel() == "accuracy (share)"
-    assert legend_of(display) == [
-        {"t": "mean and 95 % T interval", "corrected": "mean and 95 % corrected interval"}[interval]
-    ]
+    word = "T" if interval == "t" else "corrected"
+    assert legend_of(display) == [f"mean and 95 % {word} interval"]
     low, high = display.ax_.get_ylim()
     assert low > high  # the first is on top
 
@@ -364,6 +347,5 @@ def test_scales_and_units():
     assert scale_for([np.array([1, 99])], 100) == "linear"
     assert scale_for([np.array([0, 100])], 100) == "linear"
     assert scale_for([np.array([np.nan])], 10) == "linear"
-    assert (
-        metric_label("accuracy") == "accuracy (share)" and metric_label("neg_log_loss") == "neg_log_loss"
-    )
+    assert metric_label("accuracy") == "accuracy (share)"
+    assert metric_label("neg_log_loss") == "neg_log_loss"
