@@ -8,6 +8,7 @@ LONGEST is the longest time in seconds before a kill. The last line that is prin
 """
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -82,23 +83,30 @@ def record(log):
     running.run, engine.run_all, cache.Cache.put = Recorded(log), run_all, put
 
 
-def killed_parents(folder, n_kills, backend, longest):
-    """Kill the process of a study, and begin it again: the final text, and the number of kills."""
+def begun(folder, backend="threading"):
+    """Begin a study in a process of its own: (process, end of a pipe that its text comes from)."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(read)
+        random.seed()
+        with joblib.parallel_config(backend, n_jobs=1 if backend == "threading" else 2):
+            text = study_of(cache=folder).to_json()
+        with os.fdopen(write, "w") as file:
+            file.write(text)
+        os._exit(0)
+    os.close(write)
+    return child, os.fdopen(read)
+
+
+def killed_parents(folder, n_kills, longest, backend):
+    """Kill the process of a study, and begin it again: the texts, the number of kills, no errors."""
     n_killed, texts = 0, []
     while n_killed < n_kills:
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.setpgid(0, 0)
-            os.close(read)
-            with joblib.parallel_config(backend, n_jobs=1 if backend == "threading" else 2):
-                text = study_of(cache=folder).to_json()
-            with os.fdopen(write, "w") as file:
-                file.write(text)
-            os._exit(0)
-        os.close(write)
+        child, file = begun(folder, backend)
         found = []
-        with os.fdopen(read) as file:
+        with file:
             reader = threading.Thread(target=lambda file=file, found=found: found.append(file.read()))
             reader.start()
             reader.join(random.uniform(0, longest))
@@ -115,15 +123,13 @@ def killed_parents(folder, n_kills, backend, longest):
         else:
             raise SystemExit(f"a study ended with status {status}")
     texts.append(study_of(cache=folder).to_json())
-    return texts, n_killed
+    return texts, n_killed, []
 
 
 def end_workers(group):
     """End the workers that a killed process has left."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def clear(folder):
@@ -132,23 +138,8 @@ def clear(folder):
     LOG.n_repeated()  # counts, and begins a new log
 
 
-def begun(folder):
-    """Begin a study in a process of its own: (process, end of a pipe that its text comes from)."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        random.seed()
-        text = study_of(cache=folder).to_json()
-        with os.fdopen(write, "w") as file:
-            file.write(text)
-        os._exit(0)
-    os.close(write)
-    return child, os.fdopen(read)
-
-
 def one_of_two_killed(folder, n_kills, longest):
-    """Kill one of two studies on one folder: the texts of the others, and the number of kills."""
+    """Kill one of two studies on one folder: the texts of the others, the number of kills, no errors."""
     texts = []
     for _ in range(n_kills):
         (killed, unread), (other, text) = begun(folder), begun(folder)
@@ -159,7 +150,7 @@ def one_of_two_killed(folder, n_kills, longest):
         for child in (killed, other):
             os.waitpid(child, 0)
         clear(folder)
-    return texts, n_kills
+    return texts, n_kills, []
 
 
 class Deadly(RidgeClassifier):
@@ -171,22 +162,28 @@ class Deadly(RidgeClassifier):
         return super().fit(X, y)
 
 
-def deadly_study(folder):
+def deadly_study(folder, n_kills, longest, workers):
     """The error of a study one of whose tasks kills every worker; all others are finished then."""
+    options = {"cv": 3, "random_state": 0, "cache": folder, "progress": False}
     try:
-        parameter_search(
-            Deadly(),
-            {"alpha": [1, 2, 3, 4, 5]},
-            X,
-            y,
-            cv=3,
-            random_state=0,
-            cache=folder,
-            progress=False,
-        )
+        with workers():
+            parameter_search(Deadly(), {"alpha": [1, 2, 3, 4, 5]}, X, y, **options)
     except FitFailed as error:
-        return [str(error)]
-    return []
+        return [], 0, [str(error)]
+    return [], 0, []
+
+
+@contextlib.contextmanager
+def loky():
+    """Two workers of loky; yields a function that returns their process numbers."""
+    from joblib.externals.loky import reusable_executor
+
+    def pids():
+        executor = reusable_executor._executor
+        return list(executor._processes or ()) if executor is not None else []
+
+    with joblib.parallel_config("loky", n_jobs=2):
+        yield pids
 
 
 @contextlib.contextmanager
@@ -194,13 +191,9 @@ def dask():
     """A cluster of two workers; yields a function that returns their process numbers."""
     import distributed
 
-    options = {
-        "threads_per_worker": 1,
-        "dashboard_address": "127.0.0.1:0",
-        "silence_logs": logging.CRITICAL,
-    }
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
-        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.LocalCluster(n_workers=2, silence_logs=logging.CRITICAL, **options) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
@@ -245,8 +238,13 @@ def killed_workers(folder, n_kills, pids, longest, how_many, are_replaced):
     return texts, len(killed), errors
 
 
+def killed_workers_of_loky(folder, n_kills, longest):
+    with loky() as pids:
+        return killed_workers(folder, n_kills, pids, longest, how_many=1, are_replaced=True)
+
+
 def killed_workers_of_dask(folder, n_kills, longest, how_many):
-    """The same, of clusters: another one if all its workers are gone for good."""
+    """Kill workers of clusters: another cluster if all its workers are gone for good."""
     texts, n_killed, errors = [], 0, []
     while n_killed < n_kills:
         with dask() as pids:
@@ -258,11 +256,16 @@ def killed_workers_of_dask(folder, n_kills, longest, how_many):
     return texts, n_killed, errors
 
 
-def pids_of_loky():
-    from joblib.externals.loky import reusable_executor
-
-    executor = reusable_executor._executor
-    return list(executor._processes or ()) if executor is not None else []
+KINDS = {
+    "parent": functools.partial(killed_parents, backend="threading"),
+    "parent of workers": functools.partial(killed_parents, backend="loky"),
+    "one of two studies": one_of_two_killed,
+    "worker": killed_workers_of_loky,
+    "dask worker": functools.partial(killed_workers_of_dask, how_many=1),
+    "all dask workers": functools.partial(killed_workers_of_dask, how_many=2),
+    "every worker": functools.partial(deadly_study, workers=loky),
+    "every dask worker": functools.partial(deadly_study, workers=dask),
+}
 
 
 def main(kind, folder, n_kills, longest):
@@ -271,41 +274,15 @@ def main(kind, folder, n_kills, longest):
     undisturbed = study_of()
     if not kind.startswith("every"):
         record(LOG)
-    errors, texts, n_killed = [], [], 0
-    if kind == "parent":
-        texts, n_killed = killed_parents(folder, n_kills, "threading", longest)
-    elif kind == "parent of workers":
-        texts, n_killed = killed_parents(folder, n_kills, "loky", longest)
-    elif kind == "one of two studies":
-        texts, n_killed = one_of_two_killed(folder, n_kills, longest)
-    elif kind == "worker":
-        with joblib.parallel_config("loky", n_jobs=2):
-            texts, n_killed, errors = killed_workers(
-                folder, n_kills, pids_of_loky, longest, how_many=1, are_replaced=True
-            )
-    elif kind == "dask worker":
-        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, longest, how_many=1)
-    elif kind == "all dask workers":
-        texts, n_killed, errors = killed_workers_of_dask(folder, n_kills, longest, how_many=2)
-    elif kind == "every worker":
-        with joblib.parallel_config("loky", n_jobs=2):
-            errors = deadly_study(folder)
-    elif kind == "every dask worker":
-        with dask():
-            errors = deadly_study(folder)
-    else:
-        raise SystemExit(f"no kind {kind!r}")
-    print(
-        json.dumps(
-            {
-                "same": [type(undisturbed).from_json(text) == undisturbed for text in texts],
-                "n_killed": n_killed,
-                "n_repeated": LOG.n_repeated(),
-                "n_stored": len(list(Path(folder).glob("??/*.json"))),
-                "errors": errors,
-            }
-        )
-    )
+    texts, n_killed, errors = KINDS[kind](folder, n_kills, longest)
+    found = {
+        "same": [type(undisturbed).from_json(text) == undisturbed for text in texts],
+        "n_killed": n_killed,
+        "n_repeated": LOG.n_repeated(),
+        "n_stored": len(list(Path(folder).glob("??/*.json"))),
+        "errors": errors,
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
