@@ -144,9 +144,7 @@ def assert_same_steps(model, other):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    "labels", [["true", "False"], [True, False], [1.0, 2.0], [3, -4], ["01", "1"], ["5", "9"]]
-)
+@pytest.mark.parametrize("labels", [["true", "False"], [True, False], [1.0, 2.0], ["01", "1"]])
 def test_streamed_labels_are_those_of_memory(run, tmp_path, kind, labels):
     frame = pandas.DataFrame({"x": np.tile([1.0, -1.5], 10), "y": labels * 10})
     path = tmp_path / f"t.{kind}"

@@ -1,4 +1,4 @@
-"""A study ends with the undisturbed numbers or with one clear error, whatever fails on the way."""
+"""A study ends with the undisturbed numbers or with one clear error if something fails on the way."""
 
 import contextlib
 import errno
@@ -72,20 +72,16 @@ def failing(function, code, numbers):
     return called
 
 
-WRITES = {
-    "folder": (os, "mkdir"),
-    "temporary file": (cache.tempfile, "NamedTemporaryFile"),
-    "name": (os, "replace"),
-}
-
-
 @pytest.mark.parametrize(
-    ("write", "code"),
-    [("folder", errno.EACCES), ("temporary file", errno.ENOSPC), ("name", errno.EROFS)],
+    ("owner", "name", "code"),
+    [
+        (os, "mkdir", errno.EACCES),
+        (cache.tempfile, "NamedTemporaryFile", errno.ENOSPC),
+        (os, "replace", errno.EROFS),
+    ],
 )
-def test_writes_that_fail_lose_no_result(write, code, tmp_path, undisturbed, calls, monkeypatch):
+def test_writes_that_fail_lose_no_result(owner, name, code, tmp_path, undisturbed, calls, monkeypatch):
     Cache(tmp_path, "test")
-    owner, name = WRITES[write]
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, failing(getattr(owner, name), code, range(5, 12)))
         sentence = rf"cache of parameter_search could not be written to: .*{os.strerror(code)}"
@@ -186,19 +182,12 @@ def test_records_overwritten_or_cut_at_random_are_computed_again(seed, tmp_path,
     study_of(cache=tmp_path)
     paths = records(tmp_path)
     for place, number in enumerate(generator.permutation(len(paths))[:8]):
-        path = paths[number]
-        text = bytearray(path.read_bytes())
+        text = bytearray(paths[number].read_bytes())
         where = int(generator.integers(len(text)))
-        match place % 4:
-            case 0:
-                text = text[:where]
-            case 1:
-                text = generator.bytes(len(text))
-            case 2:
-                text[where] ^= 1 << int(generator.integers(8))
-            case _:
-                text = text + text[:1]
-        path.write_bytes(bytes(text))
+        changed = bytearray(text)
+        changed[where] ^= 1 << int(generator.integers(8))
+        damaged = (text[:where], generator.bytes(len(text)), changed, text + text[:1])
+        paths[number].write_bytes(damaged[place % 4])
     assert study_of(cache=tmp_path) == undisturbed
     assert len(calls) == N_TASKS + 8
     assert study_of(cache=tmp_path) == undisturbed
@@ -244,11 +233,7 @@ class Lossy:
             yield function(*args, **options)
 
 
-LOSSES = {
-    "loky": BrokenProcessPool("died"),
-    "cancelled": CancelledError(),
-    "end": None,
-}
+LOSSES = {"loky": BrokenProcessPool("died"), "cancelled": CancelledError(), "end": None}
 
 
 @pytest.mark.parametrize("error", LOSSES.values(), ids=LOSSES.keys())
@@ -304,13 +289,12 @@ class Raising(RidgeClassifier):
 )
 def test_any_error_of_a_fit_is_named(error, monkeypatch):
     monkeypatch.setattr(Raising, "error", error, raising=False)
-    with pytest.raises(
-        FitFailed, match=rf"fold 0, with {{'alpha': 10.0}} failed: {type(error).__name__}"
-    ):
+    message = rf"fold 0, with {{'alpha': 10.0}} failed: {type(error).__name__}"
+    with pytest.raises(FitFailed, match=message):
         study_of(Raising())
 
 
-def test_an_interrupt_is_no_failure_of_a_fit(monkeypatch):
+def test_an_interrupt_is_not_a_failure_of_a_fit(monkeypatch):
     monkeypatch.setattr(Raising, "error", KeyboardInterrupt(), raising=False)
     with pytest.raises(KeyboardInterrupt):
         study_of(Raising())

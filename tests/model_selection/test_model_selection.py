@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import margins
-from margins.model_selection import Stages, double_cross_validation, parameter_search
+from margins.model_selection import Stages, Table, double_cross_validation, lockstep, parameter_search
 from margins.model_selection.lockstep import Trained
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -123,7 +123,7 @@ def test_later_stages_use_the_best_setting_of_earlier_ones():
 
 
 class Constant(ClassifierMixin, BaseEstimator):
-    """Says one class, whatever its parameter."""
+    """Predicts one class for any value of its parameter."""
 
     def __init__(self, useless=0, random_state=None, n_jobs=None):
         self.useless = useless
@@ -147,9 +147,7 @@ def test_ties_go_to_the_first_in_the_order_of_the_grid():
     assert study.selection_frequencies == [({"useless": 3}, 1.0)]
 
 
-def test_means_that_are_equal_tie_whatever_the_order_of_their_terms():
-    from margins.model_selection import Table
-
+def test_equal_means_tie_for_any_order_of_their_terms():
     scores = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
     assert len(set(np.add.accumulate(scores, axis=1)[:, -1])) == 2  # the naive sums differ
     table = Table(
@@ -277,18 +275,12 @@ def test_lockstep_changes_only_the_record_of_it(data, scoring, monkeypatch):
     samples = (X, y) if data == "two classes" else load_iris(return_X_y=True)
     options = {"cv": 3, "scoring": scoring, "random_state": 0}
     options["refit"] = "accuracy" if isinstance(scoring, list) else None
-    monkeypatch.setattr(
-        "margins.model_selection.lockstep.reason_against", lambda estimator, settings: "forbidden"
-    )
+    monkeypatch.setattr(lockstep, "reason_against", lambda estimator, settings: "forbidden")
     apart = parameter_search(pam(), GRID, *samples, **options)
     calls = []
-    monkeypatch.setattr(
-        "margins.model_selection.lockstep.reason_against", lambda estimator, settings: None
-    )
-    monkeypatch.setattr(
-        "margins.model_selection.lockstep.scores_in_lockstep",
-        lambda *args, **kw: calls.append(1) or one_by_one(*args, **kw),
-    )
+    monkeypatch.setattr(lockstep, "reason_against", lambda estimator, settings: None)
+    recorded = lambda *args, **kw: calls.append(1) or one_by_one(*args, **kw)  # noqa: E731
+    monkeypatch.setattr(lockstep, "scores_in_lockstep", recorded)
     together = parameter_search(pam(), GRID, *samples, **options)
     assert apart.lockstep_reason == "forbidden" and together.lockstep is True and calls
     for metric in apart.metrics:
@@ -296,9 +288,7 @@ def test_lockstep_changes_only_the_record_of_it(data, scoring, monkeypatch):
 
 
 def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
-    monkeypatch.setattr(
-        "margins.model_selection.lockstep.reason_against", lambda estimator, settings: None
-    )
+    monkeypatch.setattr(lockstep, "reason_against", lambda estimator, settings: None)
 
     def size(estimator, X, y):
         return np.abs(estimator.coef_).sum()
@@ -310,9 +300,7 @@ def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
 def test_the_kernel_for_lockstep_gives_what_fits_give(monkeypatch):
     study = double_cross_validation(pam(), GRID, X, y, outer=3, inner=3, random_state=0)
     assert study.lockstep
-    monkeypatch.setattr(
-        "margins.model_selection.lockstep.reason_against", lambda estimator, settings: "forbidden"
-    )
+    monkeypatch.setattr(lockstep, "reason_against", lambda estimator, settings: "forbidden")
     apart = double_cross_validation(pam(), GRID, X, y, outer=3, inner=3, random_state=0)
     for one, other in zip(study.tables, apart.tables, strict=True):
         assert_array_equal(one.scores["accuracy"], other.scores["accuracy"])

@@ -84,7 +84,7 @@ ROUNDED += [({"gamma": gamma, "radius": radius}, M) for gamma, radius, M in NOVI
 
 
 @pytest.mark.parametrize(("assumption", "bound"), ROUNDED)
-def test_the_mistake_bound_is_rounded_down_and_novikoffs_whatever_the_rounding(assumption, bound):
+def test_mistake_bounds_are_rounded_down_exactly(assumption, bound):
     found = online_to_pac(ONE, epsilon=0.1, delta=0.1, **assumption)
     assert found.mistake_bound == bound and type(found.mistake_bound) is int
 

@@ -160,7 +160,7 @@ def test_a_failure_names_the_fit():
         (classifier(), [{"C": 1.0, "eps": 0.1}, {"C": 2.0, "eps": 0.1}], None),
     ],
 )
-def test_what_is_not_along_C_says_why(estimator, grid, reason):
+def test_the_reason_against_a_path_along_C_is_stated(estimator, grid, reason):
     assert reason_against(estimator, [grid]) == reason
 
 
@@ -206,7 +206,7 @@ def test_a_pipeline_of_which_the_last_step_varies_is_trained_like_it(last, grid,
     assert "classifier__" not in found.summary() or route is None
 
 
-def test_weights_reach_no_step_of_a_pipeline_by_the_fast_road():
+def test_weights_of_a_pipeline_are_an_error_on_the_fast_route_too():
     X, y = tumours()
     model = Pipeline([("scale", StandardScaler()), ("classifier", classifier())])
     with pytest.raises(FitFailed, match="sample_weight"):
