@@ -159,7 +159,9 @@ class FitTask:
 
     def _model(self, run, training_set):
         """Return an estimator for one binary problem, as if the fit had stopped."""
-        run = copy.copy(run)  # callbacks must not change the run
+        run = copy.copy(run)  # callbacks must not change the run, nor the run their model
+        run.weights, run.averaging = copy.deepcopy((run.weights, run.averaging))
+        run.history, run.phases = list(run.history), list(run.phases)
         run.leave_gram()
         run.certify()
         estimator = copy.copy(self._estimator)

@@ -29,6 +29,35 @@ def bars_of(text):
     return {name.strip(): int(count) for name, count in found}
 
 
+class KeepsModels:
+    """Keeps the model of every epoch."""
+
+    def __init__(self):
+        self.models = []
+
+    def setup(self, *args, **kwargs):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        task = getattr(context, "epoch_task", None)
+        if task is not None:
+            self.models.append(task.model())
+
+
+@pytest.mark.parametrize("name", ["perceptron", "averaged-perceptron", "voted-perceptron", "pa-i"])
+def test_a_model_of_an_epoch_goes_on_from_this_epoch(name):
+    X, y = data(m=60)
+    keeps = KeepsModels()
+    whole = margins.get(name)(random_state=1, max_iter=4).set_callbacks(keeps).fit(X, y == "b")
+    alone = margins.get(name)(random_state=1, max_iter=1).fit(X, y == "b")
+    for model in (keeps.models[0], alone):
+        model.partial_fit(X[:20], y[:20] == "b")
+    np.testing.assert_array_equal(keeps.models[0].decision_function(X), alone.decision_function(X))
+    assert keeps.models[0].n_updates_ == alone.n_updates_ < whole.n_updates_
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_every_class_has_a_bar_that_counts_its_epochs(n_jobs):
     X, y = data(3)
