@@ -1,15 +1,16 @@
 """Keys of cached results: hashes of values, and of the files that compute results.
 
-A value is pickled into a hash, functions and classes by name. `code_of` hashes what defines them:
+A value is pickled into a hash. Functions and classes are pickled by name; local ones with the variables
+that their code names, too, which may be set while a program runs. `code_of` hashes what defines them:
 versions of packages, and local files. If in doubt, keys differ, and results are computed again.
 """
 
+import ast
 import copyreg
 import hashlib
 import importlib.util
 import pickle
 import platform
-import re
 import sys
 import sysconfig
 import time
@@ -24,13 +25,16 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
+from margins._version import IMPORTED
 from margins.rules.functions import path_of
 
-STARTED = time.time()
+STARTED = IMPORTED  # later changes of files are of code that has been loaded
 LIBRARY = Path(__file__).parents[1]
 COMPILED = tuple(EXTENSION_SUFFIXES)
+PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))
+# Members of classes that depend on the process or on the line number.
+UNSTABLE = {"__firstlineno__", "__module__", "__doc__", "__static_attributes__", "__dict__"}
 STANDARD = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
-IMPORTS = re.compile(r"^\s*(?:from\s+(\w+)|import\s+(.+))", re.MULTILINE)
 
 
 def digest(*values: object, without_files: bool = False) -> str:
@@ -82,7 +86,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, FunctionType | type):
             self._check_file(value)
             if isinstance(value, type) or path_of(value, value):
-                return NotImplemented
+                return self._by_name(value)
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
             constants = value.__defaults__, value.__kwdefaults__, cells, vars(value)
             return tuple, ((value.__module__, value.__qualname__, value.__code__, constants),)
@@ -106,6 +110,32 @@ class _Pickler(pickle.Pickler):
             self._check_file(value)
         return reduced
 
+    def _by_name(self, value: Any) -> Any:
+        """Reduce a function or class to its name and, if it is local, the variables that it names."""
+        if not _is_users(value.__module__):
+            return NotImplemented
+        if isinstance(value, type):
+            members = (_function_of(member) for member in vars(value).values())
+            kinds = (FunctionType, *PLAIN)
+            variables = [
+                (name, member)
+                for name, member in zip(vars(value), members, strict=True)
+                if isinstance(member, kinds) and name not in UNSTABLE
+            ]
+            state: Any = variables, value.__bases__
+        else:
+            names, known = _names_in(value.__code__), value.__globals__
+            read = {name: known[name] for name in sorted(names & known.keys())}
+            local = [
+                vars(module)
+                for module in read.values()
+                if isinstance(module, ModuleType) and _is_users(module.__name__)
+            ]
+            attributes = [{name: found[name] for name in names & found.keys()} for found in local]
+            state = read, attributes, value.__defaults__, value.__kwdefaults__
+        # The name first, because functions may name each other.
+        return SimpleNamespace, ((value.__module__, value.__qualname__),), state
+
     def _check_file(self, value: Any) -> None:
         """Raise a TypeError if a function or class may have been typed into a session."""
         name = getattr(value, "__module__", "builtins") or ""
@@ -115,6 +145,25 @@ class _Pickler(pickle.Pickler):
             raise TypeError(
                 "no file defines it, so that edits are noticed: import it, or pass cache_key"
             )
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names of global variables and attributes in code, including inner code."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
+
+
+def _function_of(member: Any) -> Any:
+    """Return the function within a method of a class or a property; other members unchanged."""
+    for name in ("__func__", "fget", "func"):
+        member = getattr(member, name, member)
+    return member
+
+
+def _is_users(module: str | None) -> bool:
+    """Return True if a module is neither of a package nor of this library."""
+    file = _file_of(sys.modules.get(module or ""))
+    return file is not None and _is_local(file) and not file.is_relative_to(LIBRARY)
 
 
 def _file_of(module: ModuleType | None) -> Path | None:
@@ -146,9 +195,19 @@ def _local_files() -> list[tuple[str, str]]:
             inner = {*path.parent.glob("*"), *path.parent.glob("*/__init__.py")}
             pending |= {file for file in inner if file.name.endswith((".py", ".pyc", *COMPILED))}
         if not is_own and not path.name.endswith(COMPILED):
-            lines = IMPORTS.findall(content.decode(errors="replace"))
-            pending |= set(map(_importable, re.findall(r"\w+", " ".join(map(" ".join, lines)))))
-    return sorted((path.name, code) for path, code in hashes.items())
+            pending |= set(map(_importable, _imports_of(content)))
+    return sorted(("/".join(path.parts[-2:]), code) for path, code in hashes.items())
+
+
+def _imports_of(content: bytes) -> set[str]:
+    """Return the packages that a file imports, wherever the statements stand."""
+    try:
+        nodes = list(ast.walk(ast.parse(content)))
+    except (SyntaxError, ValueError):  # no file of Python
+        return set()
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in names}
 
 
 def _importable(name: str) -> Path:

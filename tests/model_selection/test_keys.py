@@ -66,6 +66,7 @@ USES = {
     "module within": "def scorer(*_):\n    import users_helpers\n    return users_helpers.value()",
     "package": "import users_package.inner\ndef scorer(*_): return users_package.inner.value()",
     "relative": "from users_package import scorer",
+    "in a line": "def scorer(*_):\n    if 1: import users_helpers\n    return users_helpers.value()",
     "import of an import": "def scorer(*_):\n    import users_outer\n    return users_outer.value()",
 }
 
@@ -95,6 +96,26 @@ def test_a_module_that_was_changed_after_it_was_loaded_finds_nothing(users_folde
             search(users_folder / "cache", scorer)
     search(users_folder / "cache", scorer, cache_key="1")
     assert len(calls) == 9
+
+
+VARIABLES = {
+    "global": "LEVEL = None\ndef scorer(*_): return LEVEL",
+    "of a function within": "LEVEL = None\ndef level(): return LEVEL\ndef scorer(*_): return level()",
+    "of a module": "import users_levels\ndef scorer(*_): return users_levels.LEVEL",
+    "of a class": "class Levels:\n    LEVEL = None\ndef scorer(*_): return Levels.LEVEL",
+}
+
+
+@pytest.mark.parametrize("kind", VARIABLES)
+def test_variables_that_are_set_at_run_time_count(kind, users_folder, calls):
+    (users_folder / "users_levels.py").write_text("LEVEL = None")
+    (users_folder / f"{MODULE}.py").write_text(VARIABLES[kind])
+    module = importlib.import_module(MODULE)
+    owner = {"of a module": "users_levels", "of a class": "Levels"}.get(kind)
+    for value, n_calls in ((1.0, 3), (2.0, 6), (1.0, 6)):
+        (module if owner is None else getattr(module, owner)).LEVEL = value
+        assert search(users_folder / "cache", module.scorer).mean() == value
+        assert len(calls) == n_calls
 
 
 PROGRAM = """
