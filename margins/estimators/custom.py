@@ -21,7 +21,7 @@ from margins.solvers.base import EpochSolver, Phase
 
 
 class LoopState:
-    """LoopState of a run with a custom loop, used instead of a `WeightVector`. A subclass has:
+    """State of a run with a custom loop, used instead of a `WeightVector`. A subclass has:
 
     coordinates, shape (n_features + 1,): the weight vector that predicts, with the weight of the
         constant feature last.

@@ -82,8 +82,12 @@ class Declared:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in RENAMED.keys() & vars(cls).keys():
-            raise TypeError(f"{cls.__name__} must call the class attribute {name} {RENAMED[name]}.")
+        for name, present in RENAMED.items():
+            if hasattr(cls, name):  # also of a mixin
+                raise TypeError(
+                    f"{cls.__name__} has a class attribute {name}, which no longer has an effect: "
+                    f"its name is {present}."
+                )
         for name in REPLACED.keys() & vars(cls).keys():
             raise TypeError(
                 f"{cls.__name__} must set {REPLACED[name]} in its `specification`. "

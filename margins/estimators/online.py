@@ -235,7 +235,8 @@ class OnlineMixin(Declared):
         if hasattr(self, "classes_") and not hasattr(self, "_state"):
             raise ValueError(
                 f"The model of {self._display_name(method)} must have the state of its stream to "
-                f"continue. Got a model without it: skops files omit it, pickles keep it. {advice}."
+                f"continue. Got a model without it: skops files omit it, pickles of this version keep "
+                f"it. {advice}."
             )
 
     def _continuation(self):

@@ -96,3 +96,13 @@ def test_tab_completion_shows_parameters_and_methods_for_users(name):
     of_scikit_learn = {name for name in dir(LinearSVC()) if not name.startswith("_")}
     allowed = OURS | of_scikit_learn | set(classifier.get_params()) | {"set_partial_fit_request"}
     assert shown <= allowed and {"fit", "predict"} <= shown
+
+
+def test_class_attributes_of_earlier_names_are_errors_also_in_a_mixin():
+    class Mixin:
+        WEIGHTS = "updates"
+
+    with pytest.raises(TypeError, match="Old has a class attribute WEIGHTS, .* WEIGHTS_MULTIPLY"):
+
+        class Old(Mixin, ALGORITHMS["perceptron"]):
+            """As the perceptron."""

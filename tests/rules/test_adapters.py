@@ -4,6 +4,7 @@ import copy
 import ctypes
 import functools
 import pickle
+import re
 
 import numpy as np
 import pytest
