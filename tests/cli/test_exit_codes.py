@@ -117,7 +117,7 @@ def test_samples_that_cannot_be_trained_on_name_their_file(run, tmp_path, monkey
         assert os.listdir(tmp_path) == ["d.svm"], problem
 
 
-def test_the_largest_index_to_train_on_is_that_of_both_bases(run, tmp_path):
+def test_the_largest_index_to_train_on_depends_on_the_first_index(run, tmp_path):
     path = tmp_path / "d.svm"
     for option, index in (((), 2**27 + 1), (("--zero-based",), 2**27)):
         path.write_text(f"1 1:2\n-1 {index}:3\n")
@@ -138,7 +138,7 @@ def test_samples_to_test_a_path_with_are_read_before_it_is_trained(run, train_fi
     assert result.code == 3 and result.err.startswith(f"margins: {tmp_path / 'bad.svm'}:1:5: ")
 
 
-def test_the_target_is_no_feature_of_the_model(run, table_file, tmp_path):
+def test_the_target_cannot_be_a_feature_of_the_model(run, table_file, tmp_path):
     model = tmp_path / "m.skops"
     options = ("--target", "bought", "--categorical", "colour,shop,colour")
     assert run("train", table_file, model, *options).code == 0

@@ -1,4 +1,4 @@
-"""Files are whole or absent, whatever happens."""
+"""Files are whole or absent, even after an error."""
 
 import os
 import stat

@@ -145,7 +145,7 @@ def assert_same_steps(model, other):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("labels", [["true", "False"], [True, False], [1.0, 2.0], ["01", "1"]])
-def test_streamed_labels_are_those_of_memory(run, tmp_path, kind, labels):
+def test_streamed_labels_equal_labels_in_memory(run, tmp_path, kind, labels):
     frame = pandas.DataFrame({"x": np.tile([1.0, -1.5], 10), "y": labels * 10})
     path = tmp_path / f"t.{kind}"
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
@@ -259,7 +259,7 @@ def test_a_label_that_is_not_allowed_has_its_line(run, tmp_path, stream, kind, l
 
 
 @pytest.mark.parametrize("kind", ["svm", "csv", "parquet"])
-def test_predictions_and_measures_of_several_files_are_those_of_one(run, files, tmp_path, kind):
+def test_predictions_and_measures_of_several_files_equal_those_of_one_file(run, files, tmp_path, kind):
     whole, paths = files(kind, n_classes=3)
     model = tmp_path / "model.skops"
     assert run("train", whole, model, *OPTIONS[kind]).code == 0

@@ -41,7 +41,7 @@ def model(run, tmp_path):
         [Decimal("1.0"), Decimal(2), None, Decimal(1), Decimal("2.00"), None],
     ],
 )
-def test_categories_are_the_ones_of_the_model_however_they_are_written(run, tmp_path, model, written):
+def test_categories_match_the_model_in_any_spelling(run, tmp_path, model, written):
     expected = run("predict", model, tmp_path / "train.csv", "--scores")
     frame = pandas.DataFrame({**ROWS, "c": written})
     frame.to_parquet(tmp_path / "t.parquet")
@@ -92,7 +92,7 @@ def test_categories_of_older_models_are_found_as_they_are(run, tmp_path):
         ([1, 0], [1.0, 0.0]),
     ],
 )
-def test_labels_are_compared_as_those_of_the_model(run, tmp_path, trained, written):
+def test_labels_match_the_model_in_any_spelling(run, tmp_path, trained, written):
     model = tmp_path / "m.skops"
 
     def write(labels, name):

@@ -33,7 +33,7 @@ def test_numbers_categories_and_labels_have_their_types(tmp_path):
     ("classes", "problem"),
     [([0, 1], "must be a number, as in the model"), ([False, True], "must be true or false, as")],
 )
-def test_labels_of_another_kind_than_those_of_the_model_have_their_place(tmp_path, classes, problem):
+def test_labels_of_a_kind_the_model_lacks_have_their_place(tmp_path, classes, problem):
     path = tmp_path / "t.csv"
     path.write_text(f"size,label\n1,{str(classes[0]).lower()}\n2,red\n")
     with pytest.raises(MalformedFile, match=problem) as caught:

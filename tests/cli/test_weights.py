@@ -44,7 +44,7 @@ def test_a_kernel_model_has_no_weights_to_list(run, tmp_path, train_file):
     assert result.code == 2 and "must hold a linear classifier" in result.err
 
 
-def test_class_weights_are_those_of_the_parameter(run, tmp_path, train_file):
+def test_class_weights_reach_the_classifier(run, tmp_path, train_file):
     for option in (("--class-weight", "1=5,-1=0.5"), ("-p", "class_weight={1: 5, -1: 0.5}")):
         run("train", train_file, tmp_path / option[0], *option, "-q")
     one, other = (load(tmp_path / name) for name in ("--class-weight", "-p"))

@@ -67,7 +67,7 @@ def test_chunks_have_a_row_at_least(n_rows):
         (sparse.coo_array(np.ones((10, 2))), "a sparse matrix of format 'coo'"),
     ],
 )
-def test_rows_are_those_of_arrays_of_two_dimensions(X, got):
+def test_of_rows_needs_an_array_of_two_dimensions(X, got):
     with pytest.raises(ValueError, match=f"X of Chunks.of_rows must be .* Got {got}"):
         Chunks.of_rows(X, np.zeros(10))
 

@@ -41,7 +41,7 @@ def test_a_block_holds_chunks_of_all_parts_in_random_order():
 
 
 @pytest.mark.parametrize("n", [1, 2, 1000])
-def test_generator_and_shuffle_are_those_of_numpy(n):
+def test_generator_and_shuffle_match_numpy(n):
     for seed in (0, 7, 2**31 - 2):
         ours, numpys = permutations.generator_of(seed), np.random.default_rng(seed)
         for _ in range(2):
@@ -52,7 +52,7 @@ def test_generator_and_shuffle_are_those_of_numpy(n):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
-def test_fast_permutations_are_those_of_the_oracle(n):
+def test_fast_permutations_match_the_oracle(n):
     generator, other = (np.random.default_rng(5) for _ in range(2))
     order, expected = (np.arange(n, dtype=np.int32) for _ in range(2))
     for _ in range(3):

@@ -212,7 +212,7 @@ def test_a_class_of_weight_zero_is_never_predicted():
         assert not result.possible[:, 1].any()
 
 
-def test_scores_of_exact_solutions_are_those_of_refits():
+def test_scores_of_exact_solutions_match_refits():
     X, y = scaled(load_wine, 50)
     classifier = margins.MarginClassifier(C=0.5, random_state=0)
     result = margins.leave_one_out(classifier, X, y, exact=True)

@@ -27,7 +27,7 @@ def site(tmp_path):
     return tmp_path
 
 
-def test_links_and_anchors_that_lead_somewhere_are_no_fault(site):
+def test_links_and_anchors_that_lead_somewhere_are_accepted(site):
     assert check_site.broken_links(site) == []
 
 

@@ -43,7 +43,7 @@ def test_the_docstring_of_an_algorithm_has_the_words_of_its_rows():
             assert all(words[key].replace("|", r"\|") in row for key in columns.values()), name
 
 
-def test_the_table_of_weights_is_that_of_the_classes():
+def test_the_table_of_weights_matches_the_classes():
     text = (DOCS / "algorithms.md").read_text(encoding="utf-8")
     found = {}
     for line in text.split("\n"):

@@ -34,7 +34,7 @@ CALIBRATED = {
     for ensemble in (True, False)
 }
 # What skl2onnx converts rightly of LinearSVC. Of two classes it compares the scores within
-# OneVsRestClassifier with 1/2, and gives StackingClassifier too many columns, whatever is within them.
+# OneVsRestClassifier with 1/2, and gives StackingClassifier too many columns, with any classifiers.
 OTHERS = {
     "one-vs-one": (OneVsOneClassifier, SETS),
     "one-vs-rest": (OneVsRestClassifier, ["three classes"]),

@@ -119,7 +119,7 @@ def test_estimators_within_lists_are_seeded():
 
 
 @pytest.mark.parametrize("text", ['{"!Foo": {}}', '{"!Study": {}}', "[]", "nonsense"])
-def test_text_that_is_no_study_is_rejected(text):
+def test_text_that_is_not_a_study_is_rejected(text):
     with pytest.raises(ValueError, match="text of Study.from_json must come from"):
         Study.from_json(text)
 
@@ -164,7 +164,7 @@ def test_landscape_rejects_unknown_parameters():
         plotting.LandscapeDisplay.from_study(study, stage=5)
 
 
-def test_landscape_shows_the_best_beside_nan():
+def test_landscape_shows_the_best_score_next_to_nan():
     def score(estimator, X, y):
         return float("nan") if estimator.lam == 1 and estimator.tau == 0 else 0.5 + 0.1 * estimator.lam
 
@@ -173,7 +173,7 @@ def test_landscape_shows_the_best_beside_nan():
     assert display.scores.tolist() == [[0.5, 0.6]]
 
 
-def test_curves_have_names_of_their_own():
+def test_curves_need_distinct_names():
     fits = [pam().fit(X, y) for _ in range(2)]
     with pytest.raises(ValueError, match="names of .* must be 2 distinct names"):
         plotting.EpochsDisplay.from_estimator(*fits, names=["a", "a"])

@@ -35,7 +35,7 @@ def sets():
 
 @pytest.mark.parametrize("number", range(7))
 @pytest.mark.parametrize("method", METHODS)
-def test_probabilities_are_those_of_calibrated_classifier_cv(method, number):
+def test_probabilities_match_calibrated_classifier_cv(method, number):
     X, y = next(islice(sets(), number, None))
     names = np.array(["c", "a", "d", "b", "e", "f", "g", "h", "i", "j"])
     y = names[y]
@@ -76,7 +76,7 @@ def test_no_fit_is_made_for_probabilities(kernel, monkeypatch):
     assert_array_equal(classifier.scores_, plain.scores_)
 
 
-def test_weights_of_samples_are_those_of_the_calibration():
+def test_calibration_uses_sample_weights():
     X, y = make_classification(300, 5, flip_y=0.2, random_state=0)
     weight = np.where(y == 1, 5.0, 1.0)
     classifier = margins.MarginClassifierCV(Cs=[1.0], calibration="sigmoid")
@@ -139,7 +139,7 @@ def test_scores_that_rank_the_classes_in_reverse_are_reported():
             classifier.fit(X, y)
 
 
-def test_without_calibration_there_are_no_probabilities():
+def test_probabilities_need_calibration():
     X, y = load_iris(return_X_y=True)
     classifier = margins.MarginClassifierCV(Cs=[1.0]).fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):

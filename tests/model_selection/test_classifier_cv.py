@@ -59,7 +59,7 @@ def assert_same_optimum(fits, alone):
 
 @each_setting
 @each_data
-def test_scores_and_certificates_are_those_of_fits_to_each_fold(load, params):
+def test_scores_and_certificates_match_fits_to_each_fold(load, params):
     X, y = load()
     params = {"eps": 1e-4, "random_state": 0} | params
     found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(X, y)

@@ -82,7 +82,7 @@ def assert_rounds(tables, rounds):
     ids=["pam", "ridge"],
 )
 @pytest.mark.parametrize("factor, n_rounds", [(2, 4), (3, 3)])
-def test_rounds_are_those_of_a_plain_loop(estimator, grid, route, factor, n_rounds):
+def test_rounds_match_a_plain_loop(estimator, grid, route, factor, n_rounds):
     study = parameter_search(estimator, Halving(grid, factor), X, NAMES, cv=3, random_state=SEED)
     splits = list(StratifiedKFold(3, shuffle=True, random_state=SEED).split(X, NAMES))
     rounds = recomputed(estimator, grid, X, NAMES, splits, factor, n_rounds)
@@ -198,7 +198,7 @@ def test_threads_make_the_same_study():
         assert parameter_search(PAM, Halving(GRID), X, y, cv=3, random_state=0) == expected
 
 
-def test_weights_and_kernel_matrices_are_those_of_the_rows():
+def test_weights_and_kernel_matrices_follow_the_rows():
     kernel, weight = rbf_kernel(X), np.linspace(0.5, 2, len(y))
     halving = Halving({"C": [0.1, 1, 10]})
     study = parameter_search(

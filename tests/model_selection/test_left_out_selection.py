@@ -23,7 +23,7 @@ def scaled(load, n):
         (load_iris, {"multi_class": "ovo", "penalize_intercept": False}),
     ],
 )
-def test_the_curve_of_errors_is_that_of_folds_of_one_sample(load, parameters):
+def test_the_curve_of_errors_matches_folds_of_one_sample(load, parameters):
     X, y = scaled(load, 60)
     Cs = [1.0, 0.01, 100.0]
     proven = margins.MarginClassifierCV(Cs=Cs, cv="loo", random_state=0, **parameters).fit(X, y)

@@ -90,7 +90,7 @@ def assert_alike(classifier, settings, X, y, points, sample_weight=None):
 
 @pytest.mark.parametrize("shuffle", ["once", "epochs", "never"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_models_are_bit_for_bit_those_of_separate_fits(n_classes, shuffle):
+def test_models_equal_separate_fits_bit_for_bit(n_classes, shuffle):
     assert_alike(pam(shuffle=shuffle), GRID, *real_data(n_classes))
 
 
@@ -162,7 +162,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: "-".join(option))
-def test_every_option_is_that_of_a_fit(option):
+def test_every_option_has_the_effect_it_has_in_a_fit(option):
     X, y, points = real_data(3)
     assert_alike(pam(), [setting | option for setting in SOME] + SOME, X, y, points)
 
@@ -271,7 +271,7 @@ class OwnStages(margins.get("pam")):
         yield from super().phases(run)
 
 
-def test_subclasses_may_have_thresholds_of_their_own():
+def test_subclasses_may_change_thresholds():
     settings = [{"wish": 0.1}, {"wish": 0.9, "alpha_bound": 2}]
     assert_alike(OwnThresholds(max_iter=5, random_state=0), settings, *real_data())
 
@@ -328,7 +328,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_errors_are_those_of_a_fit(case):
+def test_errors_are_the_same_as_in_a_fit(case):
     settings, X, y, points, weight = BAD[case]
     with pytest.raises(ValueError) as expected:
         list(one_by_one(pam(), settings, X, y, points, weight))

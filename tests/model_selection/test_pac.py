@@ -70,7 +70,7 @@ def slowest(n_mistakes, needed):
     # ln(2000) = 7.6009, ln(4) = 1.386, ln(1000) = 6.9078
     [(99, 0.1, 0.05, 77), (1, 0.5, 0.5, 3), (9, 0.01, 0.01, 691)],
 )
-def test_constants_are_those_of_all_hypotheses_the_first_included(mistake_bound, epsilon, delta, needed):
+def test_constants_count_all_hypotheses_including_the_first(mistake_bound, epsilon, delta, needed):
     found = online_to_pac(ONE, epsilon=epsilon, delta=delta, mistake_bound=mistake_bound)
     assert (found.n_needed, found.n_examples_bound) == (needed, (mistake_bound + 1) * needed)
     assert (found.epsilon, found.delta, found.mistake_bound) == (epsilon, delta, mistake_bound)
@@ -120,7 +120,7 @@ def test_nothing_is_drawn_after_the_survival():
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(("seed", "n_examples"), [(0, 30), (1, 30), (2, 1500)])
-def test_run_is_that_of_the_plain_perceptron_in_any_storage(seed, n_examples, fit_intercept):
+def test_the_run_matches_the_plain_perceptron_in_any_storage(seed, n_examples, fit_intercept):
     X, y = integers(seed, n_examples)
     kept = X.any(axis=1) if not fit_intercept else slice(None)  # 0 has no margin through the origin
     X, y = X[kept], y[kept]

@@ -39,7 +39,7 @@ def test_the_best_score_has_rank_1_and_ties_share_the_mean_rank():
     assert found.mean_ranks.tolist() == [2, 2.25, 1.75]
 
 
-def test_friedman_is_that_of_scipy():
+def test_friedman_matches_scipy():
     found = ranking()
     statistic, p_value = found.friedman()
     n, k = found.scores.shape
@@ -50,14 +50,14 @@ def test_friedman_is_that_of_scipy():
 
 
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
-def test_the_critical_difference_is_that_of_the_tables(k, q):
+def test_the_critical_difference_matches_the_published_table(k, q):
     # q of the source's table 5 (a), at 95 %.
     scores = np.random.default_rng(0).random((14, k))
     found = Ranking(scores, [str(i) for i in range(k)], [str(i) for i in range(14)])
     assert_allclose(found.critical_difference(), q * math.sqrt(k * (k + 1) / (6 * 14)), rtol=1e-3)
 
 
-def test_wilcoxon_is_that_of_scipy_for_every_pair():
+def test_wilcoxon_matches_scipy_for_every_pair():
     found = ranking()
     tests = found.wilcoxon()
     assert [(test.first, test.second) for test in tests][:3] == [("a", "b"), ("a", "c"), ("a", "d")]

@@ -56,7 +56,7 @@ def test_data_frames_and_weights_are_trained_on_again():
         assert accuracy_score(y[fold.test], predicted) == fold.scores["accuracy"]
 
 
-def test_groups_are_those_of_the_study():
+def test_refits_need_the_groups_of_the_study():
     groups = np.arange(len(y)) // 5
     found = parameter_search(PAM, {"tau": [0, 1]}, X, y, cv=3, groups=groups, random_state=0)
     predictions = found.predictions(PAM, X, y, groups=groups)

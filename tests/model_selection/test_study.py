@@ -40,7 +40,7 @@ def study():
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_t_interval_is_that_of_scipy(confidence):
+def test_t_interval_matches_scipy(confidence):
     values = [0.91, 0.87, 0.95, 0.9, 0.99, 0.85, 0.93, 0.91, 0.9, 0.94]
     expected = stats.t.interval(confidence, 9, np.mean(values), stats.sem(values))
     low, high = t_interval(values, confidence)
@@ -63,7 +63,7 @@ def test_one_fold_has_no_interval():
     assert np.isnan(t_interval([0.9])).all() and np.isnan(corrected_interval([0.9], 2, 1)).all()
 
 
-def test_intervals_of_a_study_are_those_of_its_folds(study):
+def test_intervals_of_a_study_come_from_its_folds(study):
     for metric in ("accuracy", "f1"):
         values = study.scores(metric)
         assert_array_equal(values, [fold.scores[metric] for fold in study.folds])

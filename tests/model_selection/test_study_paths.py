@@ -57,7 +57,7 @@ TWO_METRICS = ["balanced_accuracy", "accuracy"]
         (irises, "accuracy", {"loss": Hinge}),
     ],
 )
-def test_scores_are_those_of_fits_alone(load, scoring, params, monkeypatch):
+def test_scores_match_separate_fits(load, scoring, params, monkeypatch):
     X, y = load()
     options = {"cv": 3, "scoring": scoring, "random_state": 0}
     options["refit"] = "accuracy" if isinstance(scoring, list) else None

@@ -50,7 +50,7 @@ def test_headers_and_names_are_escaped_in_latex(tables):
         assert "%" not in text.replace(r"\%", "") and "_" not in text.replace(r"\_", "")
 
 
-def test_a_name_is_no_argument_of_the_row_before(tables):
+def test_a_name_is_not_an_argument_of_the_row_before(tables):
     rows = lines_of(tables[2].to_latex())
     assert rows[1] == "{}[s] & 0.5000 & 0.2500" and rows[2] == "50 & 1.0000 & 0.1250"
 

@@ -89,7 +89,7 @@ def test_chunks_may_hold_lists():
     np.testing.assert_array_equal(whole.coef_, expected.coef_)
 
 
-def test_labels_in_a_column_are_those_of_a_vector_with_a_warning():
+def test_labels_in_a_column_are_read_as_a_vector_with_a_warning():
     expected = margins.MarginClassifier(random_state=0).fit(chunks_of(X, Y, 2))
     classifier = margins.MarginClassifier(random_state=0)
     with pytest.warns(DataConversionWarning, match="column-vector y"):
@@ -179,7 +179,7 @@ def test_a_chunk_must_be_the_same_whenever_it_is_read():
         margins.MarginClassifier().fit(Chunks([lambda: (X[:, : next(widths)], Y)]))
 
 
-def test_classes_are_those_of_all_chunks():
+def test_classes_come_from_all_chunks():
     order = np.argsort(Y, kind="stable")
     classifier = margins.MarginClassifier().fit(chunks_of(X[order], Y[order], 5))
     assert classifier.classes_.tolist() == ["a", "b"]
@@ -198,7 +198,7 @@ def test_classes_are_those_of_all_chunks():
         margins.MarginClassifier().fit(Chunks([(X[:0], Y[:0])]))
 
 
-def test_there_is_no_plan_to_explain():
+def test_explain_needs_samples_in_memory():
     with pytest.raises(ValueError, match="X of .*explain.* must be in memory. Got a Chunks"):
         margins.MarginClassifier().explain(chunks_of(X, Y, 2), None)
 

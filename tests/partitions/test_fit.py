@@ -328,7 +328,7 @@ def test_an_empty_chunk_is_left_out():
     assert_same_optimum(classifier, margins.MarginClassifier(eps=1e-3, random_state=0).fit(X, y))
 
 
-def test_score_of_chunks_is_that_of_their_samples():
+def test_score_of_chunks_equals_the_score_of_their_samples():
     X, y = problem(m=500)
     weight = np.arange(500.0)
     classifier = margins.MarginClassifier(random_state=0).fit(X, y)

@@ -52,7 +52,7 @@ def seed_of(random_state):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_selection_is_the_one_in_memory(loss, n_classes):
+def test_a_selection_equals_the_selection_in_memory(loss, n_classes):
     X, y = problem(m=900, n_classes=n_classes)
     params = {"Cs": CS, "loss": loss, "eps": 1e-5, "random_state": 0}
     chunks = split(X, y)
@@ -136,7 +136,7 @@ def test_dask_collections():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_a_path_is_the_one_in_memory(loss):
+def test_a_path_equals_the_path_in_memory(loss):
     X, y = problem(m=900, n_classes=3)
     chunks = split(X, y)
     path = margins.svm_path(chunks, Cs=CS[::-1], loss=loss, eps=1e-5, random_state=0)
@@ -171,7 +171,7 @@ def test_no_chunk_is_held_after_it_was_read(name):
         margins.MarginClassifierCV(Cs=CS, cv=3) if name == "auto-cv" else margins.get(name)(max_iter=20)
     )
     gc.collect()
-    gc.disable()  # whatever is part of a cycle stays
+    gc.disable()  # what is part of a cycle stays
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -249,7 +249,7 @@ def test_a_fold_without_samples_is_an_error():
         margins.MarginClassifierCV(Cs=[1.0], cv=11, random_state=0).fit(split(X, y, 1))
 
 
-def test_groups_and_labels_beside_chunks_are_refused():
+def test_groups_and_labels_in_addition_to_chunks_are_refused():
     X, y = problem(m=60)
     with pytest.raises(ValueError, match="groups of .* must be None"):
         margins.MarginClassifierCV().fit(split(X, y), groups=y)

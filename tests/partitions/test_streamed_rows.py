@@ -49,7 +49,7 @@ def test_the_longest_sample_may_be_in_any_chunk():
 
 @pytest.mark.parametrize("n_chunks", [1, 3, 40])
 @each_layout
-def test_sums_over_all_rows_are_those_of_the_matrix(layout, n_chunks):
+def test_sums_over_all_rows_equal_sums_over_the_matrix(layout, n_chunks):
     matrix = ALL_LAYOUTS[layout](X)
     streamed = scanned(matrix, n_chunks).X
     rows, direct, v = streamed.rows(), rows_of(matrix), np.arange(1.0, 6.0)

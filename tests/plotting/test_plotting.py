@@ -87,7 +87,7 @@ def test_without_matplotlib_the_error_says_what_to_install(search, pdm, monkeypa
             call()
 
 
-def test_epochs_are_those_of_the_learning_curve(pdm):
+def test_epochs_come_from_the_learning_curve(pdm):
     (curve,) = pdm.learning_curve_
     for quantity in ("mistakes", "updates"):
         display = drawn(EpochsDisplay.from_estimator(pdm, quantity=quantity))
@@ -129,7 +129,7 @@ def test_large_counts_are_short_and_do_not_collide(updates):
     assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
 
 
-def test_certificates_are_those_of_the_learning_curve(pdm):
+def test_certificates_come_from_the_learning_curve(pdm):
     certified = [each for each in pdm.learning_curve_[0] if each.certificate is not None]
     display = drawn(CertificateDisplay.from_estimator(pdm, names=["pdm"]))
     low, high = display.lines_
@@ -298,7 +298,7 @@ def test_studies_stand_with_their_intervals(pair, interval):
     assert low > high  # the first is on top
 
 
-def test_differences_are_those_of_compare(pair):
+def test_differences_come_from_compare(pair):
     comparison = compare(pair, confidence=0.9)
     display = drawn(ComparisonDisplay.from_studies(comparison, kind="differences"))
     (difference,) = comparison.differences

@@ -33,7 +33,7 @@ answer.append(fresh_rules.FreshMargin(0.5).py_threshold({"sqnorm": 8.0, "t": 2.0
 
 @pytest.fixture
 def environment(tmp_path):
-    """An environment beside a checkout, the plug-in that is built against it included."""
+    """An environment next to a checkout and the plug-in that is built against it."""
     if reason := what_is_missing():
         pytest.skip(reason)
     write_checkout(tmp_path / "checkout")
@@ -73,13 +73,13 @@ def test_a_plug_in_is_built_in_isolation_from_an_index_that_offers_the_wheel(env
 # -------------------------------------------------------------------------------------------- the docs
 
 
-def test_rule_of_the_docs_is_the_one_that_is_compiled_here():
+def test_the_rule_of_the_docs_is_compiled_here():
     ((_, text),) = blocks("cython", "docs/extending.md")
     assert text == (PLUGINS / "native_rule/fresh_rules.pyx").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 20
 
 
-def test_functions_of_the_docs_are_those_that_are_installed_here():
+def test_the_functions_of_the_docs_are_installed_here():
     module = (PLUGINS / "c_function/by_function.py").read_text(encoding="utf-8")
     (text,) = [text for _, text in blocks("python", "docs/extending.md") if "CFUNCTYPE" in text]
     examples = doctest.DocTestParser().get_examples(text)

@@ -1,4 +1,4 @@
-"""Third-party plug-ins: pure and compiled packages, installed beside an installed margins.
+"""Third-party plug-ins: pure and compiled packages, installed next to an installed margins.
 
 The packages are in tests/plugins; one more is that of docs/plug_in.md. All are installed into one
 temporary environment and run in other processes.
@@ -146,7 +146,7 @@ def answers(environment):
 # ------------------------------------------------------------------------------------ what is installed
 
 
-def test_headers_and_stubs_are_in_the_wheel_beside_the_kernels(wheel_and_environment):
+def test_headers_and_stubs_are_in_the_wheel_next_to_the_kernels(wheel_and_environment):
     with zipfile.ZipFile(wheel_and_environment[0]) as wheel:
         held = wheel.namelist()
     assert HEADERS and set(HEADERS) <= set(held)

@@ -35,7 +35,7 @@ def test_every_line_names_the_class_that_get_returns():
         assert margins.get(name) is getattr(importlib.import_module(module), attribute), name
 
 
-def test_installed_lines_are_those_of_the_checkout():
+def test_installed_entry_points_match_the_checkout():
     entries = importlib.metadata.distribution("scikit-margins").entry_points
     installed = {entry.name: entry.value for entry in entries if entry.group == margins.registry.GROUP}
     assert installed == LINES, "pyproject.toml has changed since the installation: pip install again"

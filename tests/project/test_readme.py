@@ -61,7 +61,7 @@ def test_plug_in_can_be_registered_without_a_package(plug_in, monkeypatch):
     assert algorithm().get_params()["start"] == 0.5
 
 
-def test_table_of_speeds_is_the_one_that_the_demo_prints():
+def test_table_of_speeds_is_what_the_demo_prints():
     ((_, text),) = blocks("text", "docs/benchmarks.md")
     lines = text.splitlines()
     titles = [f"{title}: {len(X)} samples" for title, (X, _) in demo.problems().items()]

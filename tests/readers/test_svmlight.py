@@ -34,7 +34,7 @@ def test_what_scikit_learn_reads_is_trained_on_and_predicted_as_it_is(name):
         assert (classifier.predict(X) == y).all()
 
 
-def test_samples_are_those_that_scikit_learn_reads():
+def test_samples_are_read_as_by_scikit_learn():
     X = sparse.random(50, 30, density=0.2, random_state=0, format="csr")
     file = io.BytesIO()
     dump_svmlight_file(X, np.arange(50) % 3, file, zero_based=False)

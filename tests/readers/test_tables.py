@@ -202,7 +202,7 @@ def test_columns_are_found_by_name_in_every_file(tmp_path):
         Chunks.from_parquet([*paths, tmp_path / "4"], "y")
 
 
-def test_the_index_of_pandas_is_no_feature(table, tmp_path):
+def test_the_index_of_pandas_is_not_a_feature(table, tmp_path):
     table.sort_values("age").to_parquet(tmp_path / "a")
     table.set_index("age").to_parquet(tmp_path / "b")
     for name, features in (("a", ["age", "size", "member"]), ("b", ["size", "member"])):
@@ -264,7 +264,7 @@ def test_files_without_a_sample_are_named(tmp_path):
 # What is made of chunks.
 
 
-def test_a_model_of_files_is_that_of_the_table(table, parquet):
+def test_a_model_of_files_equals_the_model_of_the_table(table, parquet):
     chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
     X, weight = expected(table), table["weight"]
     params = {"eps": 1e-6, "C": 0.5}

@@ -123,7 +123,7 @@ def test_a_value_that_is_not_a_number_has_its_row(values, got):
     assert caught.value.row == int(not isinstance(values[0], bytes) and not hasattr(values, "day"))
 
 
-def test_categories_of_parquet_are_those_that_pandas_writes_in_csv(tmp_path):
+def test_categories_of_parquet_equal_what_pandas_writes_in_csv(tmp_path):
     for values in (
         np.array([0.1, 2.5, 3], np.float32),
         np.array([0.1, 2.5, np.nan]),

@@ -110,7 +110,7 @@ def test_an_update_keeps_dual_variables_within_their_bounds(coefficient):
     assert (result[-3] == 0) == (coefficient < 0)
 
 
-def test_a_coefficient_of_0_is_no_update():
+def test_a_coefficient_of_0_does_not_count_as_an_update():
     result = run(Rules(FixedThreshold(7), Python(lambda: 0.0, "update"), NoShrink()))
     assert not any(result[:-2]) and result[-2:] == [1, True]
 

@@ -43,7 +43,7 @@ def checker(module, *arguments, folder):
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory):
-    """{file: {(line, code)}} of the three files beside this one, by ``mypy --strict``."""
+    """{file: {(line, code)}} of the three files next to this one, by ``mypy --strict``."""
     files = [HERE / name for name in ("user_script.py", "typed_plugin.py", "wrong_code.py")]
     # margins is silent like an installed package, whose own errors are not reported.
     options = ["--strict", "--config-file=", "--follow-imports=silent"]
