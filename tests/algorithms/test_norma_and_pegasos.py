@@ -5,7 +5,6 @@ import math
 import numpy as np
 import oracles
 import pytest
-from decaying_steps import SLACK, assert_state, norma_rules, present
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,9 +14,11 @@ from sample_problems import data_of, orders_of, replay, run, vector_of
 from scipy import sparse
 
 import margins
+from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.rules import (
     Additive,
+    ConstantDecay,
     FixedThreshold,
     HarmonicDecay,
     LongestSurvivor,
@@ -28,6 +29,27 @@ from margins.rules import (
     SubgradientStep,
 )
 from margins.solvers._mini_batch import MiniBatches
+
+SLACK = 1e-9
+
+
+def norma_rules(lam, eta, rho):
+    return Rules(FixedThreshold(rho), Additive(eta, most=1), ConstantDecay(eta * lam))
+
+
+def assert_state(weights, data, alpha, n_accesses):
+    """The scalars of the state are those of the weight vector."""
+    w = alpha @ data
+    assert weights.sqnorm == pytest.approx(w @ w, rel=1e-9, abs=1e-12)
+    assert weights.dual_sum == pytest.approx(alpha.sum(), rel=1e-9, abs=1e-12)
+    assert weights.t == n_accesses
+    assert_allclose(weights.dual, alpha, rtol=1e-9, atol=1e-12)
+
+
+def present(data, weights, rules, order):
+    sets = ActiveSets((), len(data))
+    n_changed = sets.full_epoch(data, weights, rules, np.asarray(order, dtype=np.int32))
+    return n_changed, weights
 
 
 def norma(data, order, lam, eta, rho):

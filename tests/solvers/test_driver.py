@@ -1,20 +1,15 @@
 """Runs: what phases may do, what is recorded of them, and when a run ends."""
 
-import copy
-import dataclasses
 from itertools import product
 
 import numpy as np
 import pytest
 from problems import clouds
-from sample_problems import data_of
 from scripted_runs import BUSY, CLEAN, GIVES_UP, PERCEPTRON, Scripted, run_of
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins._update import WeightVector
-from margins.data import permutations
-from margins.kernels.gram import gram_rows
 from margins.losses import Hinge, SquaredHinge
 from margins.rules import Additive, Average, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import (
@@ -22,13 +17,10 @@ from margins.solvers.base import (
     EpochSolver,
     Phase,
     PhaseRecord,
-    Problem,
     solver_path,
 )
-from margins.solvers.driver import Run
 from margins.solvers.dual_cd import dual_coordinate_descent
 from margins.solvers.newton.newton import NewtonSolver
-from margins.solvers.specification import Specification
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # --------------------------------------------------------------------------------------------- phases
@@ -165,49 +157,6 @@ def test_the_fitted_model_is_certified_for_every_max_iter(loss, solver, tuned):
         certificate = classifier.certificates_[0]
         assert certificate.primal == pytest.approx(primal, rel=1e-9), (shape, max_iter)
         assert classifier.learning_curve_[0][-1].certificate == certificate, (shape, max_iter)
-
-
-def test_a_copy_may_be_certified_and_leave_its_gram_matrix_without_a_change_of_the_run(monkeypatch):
-    # The orders of X and of its Gram matrix differ: they are in blocks of a number of bytes.
-    small_blocks = dataclasses.replace(permutations.PERMUTATION, min_bytes=1)
-    monkeypatch.setattr(permutations, "PERMUTATION", small_blocks)
-
-    class Copies:
-        n_copies = 0
-
-        def begin_epoch(self, number):
-            pass
-
-        def end_epoch(self, run):
-            copied = copy.copy(run)
-            has_left = run.features is None
-            assert copied.leave_gram() is not has_left
-            assert (run.features is None) is has_left
-            copied.certify()
-            assert copied.certificate is not run.certificate
-            self.n_copies += 1
-
-        def end(self):
-            pass
-
-    X, y = clouds(m=60)
-    loss = SquaredHinge(1.0)
-    features = data_of(X, y, 1.0, loss.diag)
-    runs = []
-    for watch in (None, Copies()):
-        run = Run(
-            Problem(features.over(gram_rows(X)), loss),
-            0,
-            Specification(eps=1e-3, keep_dual=True),
-            watch,
-            features=features.rows,
-        )
-        assert run.train([Phase(solver=dual_coordinate_descent(run))]).converged
-        runs.append(run)
-    plain, observed = runs
-    assert watch.n_copies == plain.n_epochs > 1
-    np.testing.assert_array_equal(plain.weights.weights, observed.weights.weights)
-    assert plain.history == observed.history
 
 
 def test_a_run_that_begins_again_forgets_its_products():
