@@ -14,7 +14,7 @@ def problem(m=3000, d=8, seed=0, noise=0.5, n_classes=2):
     return X, np.array(["a", "b", "c", "d"])[scores.argmax(axis=1)]
 
 
-def sparse_problem(m=400, d=5000, seed=0):
+def sparse_problem(m=300, d=3000, seed=0):
     """Sparse samples of more features than samples: CSR X, y."""
     rng = np.random.default_rng(seed)
     X = sparse.random(m, d, density=0.01, format="csr", random_state=rng)

@@ -254,7 +254,7 @@ def test_partitions_of_a_cluster_are_sent_to_the_client_one_at_a_time(cluster_wi
 
 
 def sparse_in_four_parts(d):
-    X, y = sparse_problem(d=d)
+    X, y = sparse_problem(m=400, d=d)
     parts = [dask.delayed(X[begin : begin + 100]) for begin in range(0, 400, 100)]
     return X, y, da.concatenate([da.from_delayed(part, (100, d), dtype=float) for part in parts])
 
