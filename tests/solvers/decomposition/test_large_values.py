@@ -87,11 +87,10 @@ def test_a_common_factor_of_kernel_values_is_a_factor_of_C(power, n, loss, free)
     assert (other.predict(unit * K) == one.predict(K)).mean() > 0.99
 
 
-@pytest.mark.parametrize("free", [False, True])
-def test_polynomials_of_large_integers_train(free):
+def test_polynomials_of_large_integers_train():
     X = np.random.default_rng(1).integers(0, 65536, size=(2001, 4)).astype(float)
     y = X[:, 0] + X[:, 1] > 65536
-    fitted = make(kernel="poly", gamma=1.0, C=1e-25, penalize_intercept=not free, max_iter=200)
+    fitted = make(kernel="poly", gamma=1.0, C=1e-25, penalize_intercept=False, max_iter=200)
     fitted.fit(X, y)
     assert fitted.converged_ and fitted.solver_ == "decomposition"
     assert fitted.score(X, y) > 0.8

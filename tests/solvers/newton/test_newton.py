@@ -184,7 +184,7 @@ def test_fits_do_not_depend_on_the_layout(loss):
         assert_allclose(got.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-8)
 
 
-@examples(75)
+@examples(40)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(LOSSES),
