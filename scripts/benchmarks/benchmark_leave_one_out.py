@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import margins
-from margins.decremental.left_out import LeftOut
+from margins.decremental.left_out import MarginBounds
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
@@ -84,8 +84,8 @@ def measure(name, X, y, kernel, loss, C, repeats):
         return call
 
     with (
-        mock.patch.object(LeftOut, "step", counted(LeftOut.step)),
-        mock.patch.object(LeftOut, "follow", counted(LeftOut.follow)),
+        mock.patch.object(MarginBounds, "step", counted(MarginBounds.step)),
+        mock.patch.object(MarginBounds, "follow", counted(MarginBounds.follow)),
     ):
         for turn in range(repeats):
             result, taken = reporting.timed(lambda: margins.leave_one_out(classifier, X, y))
