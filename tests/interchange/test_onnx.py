@@ -37,6 +37,8 @@ def run(exported, X):
         {"kernel": "poly", "degree": 3, "coef0": 1.0},
         {"kernel": "poly", "degree": 2},
         {"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1},
+        {"kernel": "rbf", "multi_class": "ovo"},
+        {"multi_class": "ovo"},
     ],
 )
 def test_scores_and_labels_are_the_same(parameters, n_classes):

@@ -35,6 +35,7 @@ def test_phases_are_recorded_with_their_epochs_updates_accesses_and_seconds():
     assert outcome.solver_path == "rules + dcd"
     assert outcome.converged and outcome.message is None
     assert first.epochs + second.epochs == run.n_epochs == len(run.history)
+    assert (run.problem.n_samples, run.problem.n_features, run.problem.n_weights) == (60, 3, 4)
     assert first.updates + second.updates == run.weights.n_updates == run.certificate.n_updates
     assert first.accesses + second.accesses == run.n_accesses
     assert min(first.updates, first.seconds, second.seconds) > 0
