@@ -88,8 +88,8 @@ class _Pickler(pickle.Pickler):
             if isinstance(value, type) or path_of(value, value):
                 return self._by_name(value)
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            constants = value.__defaults__, value.__kwdefaults__, cells, vars(value)
-            return tuple, ((value.__module__, value.__qualname__, value.__code__, constants),)
+            name = value.__module__, value.__qualname__, value.__code__
+            return SimpleNamespace, (name,), (cells, vars(value), _variables_of(value))
         if isinstance(value, CodeType):  # without the name of its file, which depends on the process
             places = list(value.co_positions())
             return tuple, ((value.co_name, value.co_code, value.co_consts, value.co_names, places),)
@@ -124,15 +124,7 @@ class _Pickler(pickle.Pickler):
             ]
             state: Any = variables, value.__bases__
         else:
-            names, known = _names_in(value.__code__), value.__globals__
-            read = {name: known[name] for name in sorted(names & known.keys())}
-            local = [
-                vars(module)
-                for module in read.values()
-                if isinstance(module, ModuleType) and _is_users(module.__name__)
-            ]
-            attributes = [{name: found[name] for name in names & found.keys()} for found in local]
-            state = read, attributes, value.__defaults__, value.__kwdefaults__
+            state = _variables_of(value)
         # The name first, because functions may name each other.
         return SimpleNamespace, ((value.__module__, value.__qualname__),), state
 
@@ -145,6 +137,19 @@ class _Pickler(pickle.Pickler):
             raise TypeError(
                 "no file defines it, so that edits are noticed: import it, or pass cache_key"
             )
+
+
+def _variables_of(function: FunctionType) -> tuple[Any, ...]:
+    """Return the defaults of a function, and the variables and attributes of modules that it names."""
+    names, known = _names_in(function.__code__), function.__globals__
+    read = {name: known[name] for name in sorted(names & known.keys())}
+    local = [
+        vars(module)
+        for module in read.values()
+        if isinstance(module, ModuleType) and _is_users(module.__name__)
+    ]
+    attributes = [{name: found[name] for name in names & found.keys()} for found in local]
+    return read, attributes, function.__defaults__, function.__kwdefaults__
 
 
 def _names_in(code: CodeType) -> set[str]:

@@ -99,6 +99,7 @@ def test_a_module_that_was_changed_after_it_was_loaded_finds_nothing(users_folde
 
 
 VARIABLES = {
+    "global of a lambda": "LEVEL = None\nscorer = lambda *_: LEVEL",
     "global": "LEVEL = None\ndef scorer(*_): return LEVEL",
     "of a function within": "LEVEL = None\ndef level(): return LEVEL\ndef scorer(*_): return level()",
     "of a module": "import users_levels\ndef scorer(*_): return users_levels.LEVEL",
