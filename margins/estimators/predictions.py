@@ -21,6 +21,14 @@ from margins.training.schemes import fitted_scheme
 VOTING = ("voted", "tail")
 
 
+def accuracy_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Return the accuracy of a fitted classifier, also on samples in parts."""
+    if is_in_parts(X):
+        return accuracy_in_parts(estimator, X, y, sample_weight)
+    labels = checked_labels(y, f"y of {type(estimator).__name__}.score")
+    return float(ClassifierMixin.score(estimator, X, labels, sample_weight))
+
+
 def _has_weights(classifier):
     """Return whether a fit sets `coef_`: with the linear kernel, unless hypotheses vote."""
     return classifier._is_linear and getattr(classifier, "averaging", None) not in VOTING
@@ -193,7 +201,4 @@ class PredictionsMixin(ClassifierMixin, Declared):
             Computed at once, also for dask collections.
         """
         check_is_fitted(self)
-        if is_in_parts(X):
-            return accuracy_in_parts(self, X, y, sample_weight)
-        labels = checked_labels(y, f"y of {type(self).__name__}.score")
-        return super().score(X, labels, sample_weight)
+        return accuracy_of(self, X, y, sample_weight)

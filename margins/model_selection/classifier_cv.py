@@ -14,7 +14,6 @@ from margins.data.chunks import is_in_parts
 from margins.data.types import Folds, MatrixLike, Metric
 from margins.data.validation import (
     ValidSamples,
-    checked_labels,
     class_weights_of,
     validate_points,
     validate_samples,
@@ -30,7 +29,7 @@ from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import MessageName
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
-from margins.estimators.predictions_in_parts import accuracy_in_parts
+from margins.estimators.predictions import accuracy_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
 from margins.model_selection.calibration import (
@@ -386,11 +385,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, as `MarginClassifier.score` does."""
         check_is_fitted(self, "estimator_")
-        if is_in_parts(X):
-            accuracy: float = accuracy_in_parts(self, X, y, sample_weight)
-            return accuracy
-        labels = checked_labels(y, f"y of {type(self).__name__}.score")
-        return float(super().score(X, labels, sample_weight))
+        return accuracy_of(self, X, y, sample_weight)
 
     @property
     def _selected(self) -> MarginClassifier:
