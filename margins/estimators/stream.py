@@ -19,7 +19,7 @@ from margins.rules import Average, LongestSurvivor, MistakeHistory, Pocket
 from margins.solvers.base import PhaseRecord
 from margins.solvers.custom._budget import Cache
 from margins.solvers.history import Epoch
-from margins.solvers.outcome import Outcome
+from margins.solvers.outcome import Outcome, hypothesis_of
 
 
 class SeenWeights(NamedTuple):
@@ -122,13 +122,11 @@ class Stream(Learned):
 
     def outcome(self, specification):
         """Return the outcome of the samples so far (Outcome)."""
-        hypothesis, scale = self.weights, specification.model_scale
-        if self.averaging is not None:
-            hypothesis = self.averaging.hypothesis(self.weights, self.data)
+        scale = specification.model_scale
         return Outcome(
             specification,
             self.data,
-            hypothesis,
+            hypothesis_of(self.weights, self.averaging, self.data),
             self.weights,
             certificate=None,
             ending=None,

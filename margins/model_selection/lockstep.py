@@ -26,7 +26,7 @@ from margins.estimators.predictions import VOTING
 from margins.model_selection._lockstep import Lockstep
 from margins.model_selection.shared_votes import votes_of_all
 from margins.model_selection.training_sets import StudyData
-from margins.solvers.outcome import Outcome
+from margins.solvers.outcome import Outcome, hypothesis_of
 from margins.training.model import model_of
 
 # The weight matrix should stay in the second-level cache (bytes), but each traversal of a row should
@@ -173,13 +173,10 @@ class _Model:
 
     def outcome(self, specification, averaging):
         """Return the outcome of the model with one of its averagings (Outcome)."""
-        hypothesis = self.weights
-        if averaging is not None:
-            hypothesis = averaging.hypothesis(self.weights, self.data)
         return Outcome(
             specification,
             self.data,
-            hypothesis,
+            hypothesis_of(self.weights, averaging, self.data),
             self.weights,
             certificate=None,
             ending=None,

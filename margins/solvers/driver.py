@@ -26,7 +26,7 @@ from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord, Proble
 from margins.solvers.history import Epoch as Epoch
 from margins.solvers.history import progress, standstill
 from margins.solvers.indefinite import known_indefinite
-from margins.solvers.outcome import Outcome, upper_bound_of
+from margins.solvers.outcome import Outcome, hypothesis_of, upper_bound_of
 from margins.solvers.progress import Progress
 from margins.solvers.proof import Claim, Proof
 from margins.solvers.rounding import Rounding
@@ -191,9 +191,7 @@ class Run:
         """The weight vector of the model."""
         if self._primal is not None:
             return self._primal
-        if self.averaging is None:
-            return self.weights
-        return self.averaging.hypothesis(self.weights, self.data)
+        return hypothesis_of(self.weights, self.averaging, self.data)
 
     @property
     def upper_bound(self):
@@ -580,8 +578,9 @@ class Run:
         """Choose the intercept and the length of the model again, so that it is no worse than w = 0."""
         from margins.solvers.improvement import refit_intercept  # few fits need it
 
-        length = self._claim().length
-        refit = refit_intercept(self._claim(), self.proof, self._primal)
+        claim = self._claim()
+        length = claim.length
+        refit = refit_intercept(claim, self.proof, self._primal)
         if refit.primal is None:
             self.set_threshold(refit.theta)
         else:

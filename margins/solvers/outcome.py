@@ -70,6 +70,11 @@ class Outcome(NamedTuple):
         return float(self.scale * (bias - theta))
 
 
+def hypothesis_of(weights, averaging, data):
+    """Return the weight vector that predicts: the average of the iterates or, without one, the last."""
+    return weights if averaging is None else averaging.hypothesis(weights, data)
+
+
 def upper_bound_of(weights):
     """Return |a| / S, which no margin exceeds; inf before the first update."""
     total = weights.dual_sum

@@ -342,6 +342,12 @@ class Claim(NamedTuple):
         return math.sqrt(features_sqnorm(self.hypothesis, self.data))
 
 
+def _certificate_of(point, best_dual, standing, indefinite, n_updates):
+    """Return the certificate of a primal value and its margin with the best dual value so far."""
+    improvement = 0.0 if indefinite else standing.improvement(point.primal, best_dual)
+    return Certificate.from_bounds(point.primal, best_dual, n_updates, point.margin, improvement)
+
+
 class Proof(NamedTuple):
     """The bounds that a run has proven, and the numbers that further steps start from."""
 
@@ -375,13 +381,10 @@ class Proof(NamedTuple):
             best_dual, bounds = 0.0, with_model(bounds, loss, products)
         best_dual = max(best_dual, bounds.dual)
         standing = self._standing_of(claim, bounds, products)
-        improvement = 0.0 if indefinite else standing.improvement(bounds.primal, best_dual)
         return Proof(  # at once, because a small run certifies hundreds of epochs
             self.constant,
             indefinite,
-            Certificate.from_bounds(
-                bounds.primal, best_dual, weights.n_updates, bounds.margin, improvement
-            ),
+            _certificate_of(bounds, best_dual, standing, indefinite, weights.n_updates),
             products,
             bounds.primal_scale,
             bounds.dual_scale,
@@ -403,13 +406,9 @@ class Proof(NamedTuple):
 
     def with_point(self, point: Bounds | ReturnedPoint | Certificate, n_updates: int) -> Proof:
         """Return the proof for a primal value and its margin, with the best dual value so far."""
-        improvement = 0.0
-        if not self.indefinite:
-            improvement = self.standing.improvement(point.primal, self.best_dual)
-        certificate = Certificate.from_bounds(
-            point.primal, self.best_dual, n_updates, point.margin, improvement
+        return self._replace(
+            certificate=_certificate_of(point, self.best_dual, self.standing, self.indefinite, n_updates)
         )
-        return self._replace(certificate=certificate)
 
     def as_returned(self, claim: Claim) -> Proof:
         """Return the proof with the primal value of the rounded coefficients, if it is another."""
