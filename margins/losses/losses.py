@@ -109,7 +109,7 @@ class Loss(ABC):
     ...         self.upper = C
     ...
     ...     def value(self, margins):
-    ...         return float(np.sum(self.C * np.maximum(1 - margins, 0)))
+    ...         return self.value_of_slacks(1 - margins)
     >>> loss = MyHinge(C=1.0)
     >>> loss.has_upper_bounds, loss.is_smooth, loss.required_gap(0.01)
     (True, False, 0.01)
@@ -453,7 +453,7 @@ class SquaredHinge(MaximumMarginLoss):
 
     def value(self, margins):
         """Return the sum of C_k max(0, 1 - w.y_k)^2."""
-        return float(np.sum(self.C * np.maximum(1 - margins, 0) ** 2))
+        return self.value_of_slacks(1 - margins)
 
     def value_of_slacks(self, slacks):
         """See `Loss.value_of_slacks`."""
@@ -562,7 +562,7 @@ class Hinge(Loss):
 
     def value(self, margins):
         """Return the sum of C_k max(0, 1 - w.y_k)."""
-        return float(np.sum(self.C * np.maximum(1 - margins, 0)))
+        return self.value_of_slacks(1 - margins)
 
     def value_of_slacks(self, slacks):
         """See `Loss.value_of_slacks`."""
