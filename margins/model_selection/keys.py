@@ -7,6 +7,7 @@ versions of packages, and local files. If in doubt, keys differ, and results are
 
 import ast
 import copyreg
+import functools
 import hashlib
 import importlib.util
 import pickle
@@ -116,7 +117,7 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if isinstance(value, type):
             members = (_function_of(member) for member in vars(value).values())
-            kinds = (FunctionType, *PLAIN)
+            kinds = (FunctionType, functools.partial, np.ndarray, np.generic, *PLAIN)
             variables = [
                 (name, member)
                 for name, member in zip(vars(value), members, strict=True)
@@ -160,9 +161,11 @@ def _names_in(code: CodeType) -> set[str]:
 
 def _function_of(member: Any) -> Any:
     """Return the function within a method of a class or a property; other members unchanged."""
-    for name in ("__func__", "fget", "func"):
-        member = getattr(member, name, member)
-    return member
+    if isinstance(member, staticmethod | classmethod):
+        return member.__func__
+    if isinstance(member, functools.cached_property):
+        return member.func
+    return member.fget if isinstance(member, property) else member
 
 
 def _is_users(module: str | None) -> bool:

@@ -119,6 +119,17 @@ def test_variables_that_are_set_at_run_time_count(kind, users_folder, calls):
         assert len(calls) == n_calls
 
 
+@pytest.mark.parametrize(
+    "values", [(np.zeros(2), np.ones(2)), (functools.partial(max, 1), functools.partial(max, 2))]
+)
+def test_attributes_of_classes_count_whatever_they_hold(values, users_folder):
+    (users_folder / f"{MODULE}.py").write_text("class Levels:\n    LEVEL = None")
+    levels, digests = importlib.import_module(MODULE).Levels, set()
+    for levels.LEVEL in values:
+        digests.add(digest(levels))
+    assert len(digests) == 2
+
+
 PROGRAM = """
 from sklearn.linear_model import RidgeClassifier
 from margins.model_selection import parameter_search
