@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from margins.estimators.margin_classifier import MarginClassifier
     from margins.estimators.path import svm_path
     from margins.estimators.separability import separability
+    from margins.interchange.certification import certify
     from margins.model_selection.classifier_cv import MarginClassifierCV
     from margins.model_selection.leave_one_out import leave_one_out
     from margins.versions import show_versions
@@ -50,6 +51,7 @@ else:
     _MODULES = {
         "MarginClassifier": "margins.estimators.margin_classifier",
         "MarginClassifierCV": "margins.model_selection.classifier_cv",
+        "certify": "margins.interchange.certification",
         "leave_one_out": "margins.model_selection.leave_one_out",
         "separability": "margins.estimators.separability",
         "show_versions": "margins.versions",
@@ -97,6 +99,7 @@ __all__ = [
     "MarginClassifier",
     "MarginClassifierCV",
     "available",
+    "certify",
     "get",
     "leave_one_out",
     "register",

@@ -147,8 +147,12 @@ class PartitionedFit:
         for C in (min(Cs), max(Cs)):
             self._settings.specification._replace(C=float(C)).penalties(extreme_weights)
 
-    def train(self, problems):
-        """Train binary problems, as many at a time as the memory limit of the partitions allows."""
+    def train(self, problems, points=None):
+        """Train binary problems, as many at a time as the memory limit of the partitions allows.
+
+        `points`: weight vectors, shape (n_problems, n): nothing is trained, and one pass proves how good
+        they are.
+        """
         self.check_penalties([problem.C for problem in problems])
         setting, outcomes = self._setting(problems), []
         n_per_fit = len(self.problems([1.0]))
@@ -156,7 +160,7 @@ class PartitionedFit:
         for begin in range(0, len(problems), size):
             group = range(begin, min(begin + size, len(problems)))
             with self._storing_states(setting) as setting:
-                runs = [self._run(number, problems[number], setting) for number in group]
+                runs = [self._run(number, problems[number], setting, points) for number in group]
                 trained = run_together(self._executor, setting, list(filter(None, runs)))
             outcomes += [
                 self._nothing_to_separate(problems[number]) if run is None else trained[number]
@@ -193,7 +197,7 @@ class PartitionedFit:
             n_bytes += HESSIANS * 8 * n_weights * n_weights
         return max(1, int(TUNING.partitions.state_bytes * self._executor.n_processes // n_bytes))
 
-    def _run(self, number, problem, setting):
+    def _run(self, number, problem, setting, points=None):
         """Return the NewtonRun of a binary problem; None if a class has no samples."""
         settings, scanned = self._settings, self.scanned
         specification = settings.specification._replace(C=problem.C)
@@ -217,7 +221,9 @@ class PartitionedFit:
             ),
         )
         start = start_at_zero(setting.n_weights, losses[0])
-        if self._subsample is not None and setting.is_stored:
+        if points is not None:
+            start, specification = start._replace(w=points[number]), specification._replace(max_iter=1)
+        elif self._subsample is not None and setting.is_stored:
             required = losses[0].required_gap(specification.eps)
             start = start_of(self._subsample, problem, setting, required)
         end = settings.end_of_time

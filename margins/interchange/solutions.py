@@ -1,0 +1,290 @@
+"""Models of any library as solutions: what they predict by, and the problem that they say they solve.
+
+A model is read by the name of its class and by its fitted attributes, which scikit-learn,
+scikit-learn-intelex and cuML share. None of these libraries is imported for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.exportable import check_exportable, selected
+from margins.estimators.fitted import dense_coef
+from margins.estimators.margin_classifier import MarginClassifier
+from margins.training.schemes import fitted_scheme, scheme_of
+
+CALLER = "certify"
+LOSSES = ("hinge", "squared_hinge")
+# Parameters of MarginClassifier that belong to its problem.
+OF_PROBLEM = ("C", "loss", "class_weight", "penalize_intercept", "intercept_scaling", "multi_class")
+OF_KERNEL = ("kernel", "gamma", "degree", "coef0")
+ALLOWED = (
+    "a fitted LinearSVC, SVC, SGDClassifier, OneVsRestClassifier or OneVsOneClassifier of these, a "
+    "Pipeline or search that ends with one, a classifier of margins, or a tuple (coef, intercept)"
+)
+
+
+class Solution(NamedTuple):
+    """The weights or dual variables of a model, and the classifier of margins for the same problem."""
+
+    optimum: MarginClassifier  # not fitted
+    coef: np.ndarray | None  # float64, shape (n_problems, n_features); None: `dual_coef` with a kernel
+    intercept: np.ndarray  # float64, shape (n_problems,)
+    classes: np.ndarray | None = None  # None: unknown
+    # ndarray, shape (n_dual_rows, n_samples), signed, in the layout of the scheme; None: unknown
+    dual_coef: Any = None
+
+
+class Part(NamedTuple):
+    """One binary problem of a model that consists of several, each trained by itself."""
+
+    model: Any  # Solution or fitted estimator of labels 0 and 1
+    rows: Any  # its samples: slice, or ndarray of int
+    y: np.ndarray  # int: 0 or 1 for each of them
+    sample_weight: np.ndarray | None
+
+
+class Samples(NamedTuple):
+    """The samples that a model is read for: labels and weights; X may be in partitions."""
+
+    y: Any  # ndarray; None: X is in partitions and holds the labels
+    weight: np.ndarray | None
+    n_samples: Callable[[], int]
+
+
+def read_model(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+    """Return a model as a Solution or, if it consists of binary models, as a list of Part.
+
+    `stated` are the arguments of a caller about the problem; they must agree with the model.
+    """
+    model = selected(model)
+    if isinstance(model, tuple):
+        return _of_arrays(model, stated, samples)
+    if isinstance(model, BaseMarginClassifier):
+        return _of_margins(model, stated, samples)
+    names = [kind.__name__ for kind in type(model).__mro__]
+    reader = next((READERS[name] for name in names if name in READERS), None)
+    if reader is None:
+        raise TypeError(f"model of {CALLER} must be {ALLOWED}. Got {type(model).__name__}.")
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"model of {CALLER} must be fitted. Got {model!r}, which has no classes_.")
+    return reader(model, stated, samples)
+
+
+def host_array(array: Any) -> np.ndarray:
+    """Return an array of a model as a dense ndarray of float64; cuML's may be on a device."""
+    array = array.get() if hasattr(array, "get") else array
+    return np.asarray(array.toarray() if sparse.issparse(array) else array, dtype=np.float64)
+
+
+def _agreed(model: Any, stated: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts that a model states; raise a ValueError if an argument contradicts them."""
+    name_of_model = type(model).__name__
+    for name, value in stated.items():
+        if name not in facts:
+            raise ValueError(f"{name} of {CALLER} must be omitted for {name_of_model}. Got {value!r}.")
+        fact = facts[name]
+        is_close = isinstance(fact, float) and isinstance(value, int | float)
+        if not (math.isclose(fact, value, rel_tol=1e-9) if is_close else fact == value):
+            raise ValueError(
+                f"{name} of {CALLER} must be omitted, or {fact!r}, which {name_of_model} states. "
+                f"Got {value!r}."
+            )
+    return facts
+
+
+def _optimum(facts: dict[str, Any], fit_intercept: bool = True) -> MarginClassifier:
+    """Return the classifier of margins whose problem has these facts."""
+    parameters = {name: facts[name] for name in (*OF_PROBLEM, *OF_KERNEL) if name in facts}
+    if not (fit_intercept and parameters.get("penalize_intercept", True)):
+        parameters.pop("intercept_scaling", None)
+    return MarginClassifier(fit_intercept=fit_intercept, **parameters)
+
+
+def _check(model: Any, name: str, *allowed: Any) -> Any:
+    """Return a parameter of a model; raise a ValueError if it has none of the allowed values."""
+    value = getattr(model, name, allowed[0])
+    if value not in allowed:
+        raise ValueError(
+            f"{name} of the {type(model).__name__} passed to {CALLER} must be "
+            f"{' or '.join(map(repr, allowed))}. Got {value!r}."
+        )
+    return value
+
+
+def _weights_by_class(model: Any, samples: Samples) -> Any:
+    """Return the factor of C for each class of a fitted estimator, or None."""
+    if model.class_weight is None:
+        return None
+    if samples.y is None:
+        raise ValueError(f"class_weight of {type(model).__name__} must be None if X is in chunks.")
+    from sklearn.utils.class_weight import compute_class_weight
+
+    classes = np.asarray(model.classes_)
+    return compute_class_weight(model.class_weight, classes=classes, y=samples.y)
+
+
+def _linear(model: Any, facts: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+    """Return LinearSVC or SGDClassifier.
+
+    With several classes, class_weight multiplies C of the positive class of a problem only.
+    """
+    coef, classes = host_array(model.coef_), np.asarray(model.classes_)
+    intercept = np.broadcast_to(host_array(model.intercept_).ravel(), len(coef))
+    fit_intercept, weights = bool(model.fit_intercept), _weights_by_class(model, samples)
+    facts = {**facts, "class_weight": None}
+    if weights is not None and len(classes) == 2:
+        facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
+    if weights is None or len(classes) == 2:
+        return Solution(_optimum(facts, fit_intercept), coef, intercept, classes)
+    parts = []
+    for index, label in enumerate(classes):
+        facts["class_weight"] = {0: 1.0, 1: float(weights[index])}
+        optimum, one = _optimum(facts, fit_intercept), slice(index, index + 1)
+        solution = Solution(optimum, coef[one], intercept[one], np.array([0, 1]))
+        parts.append(Part(solution, slice(None), (samples.y == label).astype(int), samples.weight))
+    return parts
+
+
+def _linear_svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+    _check(model, "penalty", "l2")
+    _check(model, "multi_class", "ovr")
+    facts = {
+        "C": float(model.C),
+        "loss": _check(model, "loss", *LOSSES),
+        "penalize_intercept": bool(getattr(model, "penalized_intercept", True)),  # of cuML
+        "intercept_scaling": float(getattr(model, "intercept_scaling", 1.0)),
+        "class_weight": model.class_weight,
+    }
+    return _linear(model, _agreed(model, stated, facts), samples)
+
+
+def _sgd(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+    """Return SGDClassifier, whose objective alpha |w|^2 / 2 plus the mean loss has C = 1 / (alpha m)."""
+    _check(model, "penalty", "l2")
+    if not model.alpha > 0:
+        raise ValueError(
+            f"alpha of the SGDClassifier passed to {CALLER} must be > 0. Got {model.alpha!r}."
+        )
+    facts = {
+        "alpha": float(model.alpha),
+        "C": 1 / (float(model.alpha) * samples.n_samples()),
+        "loss": _check(model, "loss", *LOSSES),
+        "penalize_intercept": False,
+        "class_weight": model.class_weight,
+    }
+    return _linear(model, _agreed(model, stated, facts), samples)
+
+
+def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
+    """Return SVC: the hinge loss, a free intercept, and dual variables in the layout of `OneVsOne`."""
+    facts = {
+        "C": float(model.C),
+        "loss": "hinge",
+        "penalize_intercept": False,
+        "multi_class": "ovo",
+        "class_weight": model.class_weight,
+        **{name: getattr(model, name) for name in OF_KERNEL},
+    }
+    facts = _agreed(model, stated, facts)
+    weights, classes = _weights_by_class(model, samples), np.asarray(model.classes_)
+    if weights is not None:
+        facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
+    dual_coef = _at_support(host_array(model.dual_coef_), model.support_, samples)
+    coef = host_array(model.coef_) if model.kernel == "linear" else None
+    return Solution(_optimum(facts), coef, host_array(model.intercept_), classes, dual_coef)
+
+
+def _at_support(dual_coef: np.ndarray, support: Any, samples: Samples) -> np.ndarray:
+    """Return the dual variables of all samples, given those of the support vectors."""
+    support, n_samples = host_array(support).astype(int), samples.n_samples()
+    if len(support) and support.max() >= n_samples:
+        raise ValueError(
+            f"X of {CALLER} must be the samples that the model was fitted to, because its dual "
+            f"variables belong to them. Got {n_samples} samples, and support vector {support.max()}."
+        )
+    full = np.zeros((len(dual_coef), n_samples))
+    full[:, support] = dual_coef
+    return full
+
+
+def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
+    """Return a classifier of margins; its specification says which problem it solves."""
+    check_exportable(model, CALLER)
+    specification = model.specification(np.ones(1))
+    facts = {
+        "C": float(specification.C),
+        "loss": specification.loss,
+        "class_weight": model.class_weight,
+        "penalize_intercept": not specification.has_free_intercept,
+        "multi_class": "ovo" if fitted_scheme(model).has_pairs else "ovr",
+    }
+    if model.fit_intercept and not specification.has_free_intercept:
+        square = getattr(model, "sq_intercept_scaling_", specification.sq_intercept_scaling)
+        facts["intercept_scaling"] = math.sqrt(square)
+    facts = _agreed(model, stated, facts)
+    if not hasattr(model, "coef_"):
+        is_precomputed = model.kernel_.name == "precomputed"
+        facts["kernel"] = "precomputed" if is_precomputed else model.kernel_
+    optimum = _optimum(facts, model.fit_intercept)
+    if hasattr(model, "coef_"):
+        return Solution(optimum, dense_coef(model), model.intercept_, model.classes_)
+    dual_coef = _at_support(model.dual_coef_, model.support_, samples)
+    return Solution(optimum, None, model.intercept_, model.classes_, dual_coef)
+
+
+def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples) -> Solution:
+    """Return a tuple (coef, intercept) or, with a kernel, (dual_coef, intercept)."""
+    if len(model) != 2:
+        raise ValueError(f"model of {CALLER} must be {ALLOWED}. Got a tuple of {len(model)} elements.")
+    facts = dict(stated)
+    if ("C" in facts) == ("alpha" in facts):
+        raise ValueError(f"Exactly one of C and alpha of {CALLER} must be passed with arrays.")
+    if "alpha" in facts:
+        facts["C"] = 1 / (facts.pop("alpha") * samples.n_samples())
+    values = np.atleast_2d(host_array(model[0]))
+    has_intercept = model[1] is not None
+    intercept = host_array(model[1] if has_intercept else 0.0).ravel()
+    optimum = _optimum(facts, has_intercept)
+    if optimum.kernel == "linear":
+        n_problems = len(values)
+    else:
+        n_problems = scheme_of(optimum.multi_class, len(np.unique(samples.y))).n_problems
+    if len(intercept) not in (1, n_problems):
+        raise ValueError(
+            f"intercept of {CALLER} must hold 1 or {n_problems} numbers. Got {len(intercept)}."
+        )
+    intercept = np.broadcast_to(intercept, n_problems)
+    if optimum.kernel == "linear":
+        return Solution(optimum, values, intercept)
+    return Solution(optimum, None, intercept, dual_coef=values)
+
+
+def _meta(model: Any, stated: dict[str, Any], samples: Samples) -> list[Part]:
+    """Return the binary models of OneVsRestClassifier or OneVsOneClassifier."""
+    _agreed(model, stated, {})
+    classes, y, weight = np.asarray(model.classes_), samples.y, samples.weight
+    has_pairs = hasattr(model, "pairwise_indices_")
+    parts = []
+    labels = scheme_of("ovo" if has_pairs else "ovr", len(classes)).labels(classes)
+    for estimator, label in zip(model.estimators_, labels, strict=True):
+        rows = np.flatnonzero(np.isin(y, label)) if has_pairs else slice(None)
+        positive = label[1] if has_pairs else label
+        of_part = None if weight is None else weight[rows]
+        parts.append(Part(estimator, rows, (y[rows] == positive).astype(int), of_part))
+    return parts
+
+
+READERS: dict[str, Callable[[Any, dict[str, Any], Samples], Solution | list[Part]]] = {
+    "LinearSVC": _linear_svc,
+    "SVC": _svc,
+    "SGDClassifier": _sgd,
+    "OneVsRestClassifier": _meta,
+    "OneVsOneClassifier": _meta,
+}
