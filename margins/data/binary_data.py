@@ -5,9 +5,9 @@ classes. A binary problem adds labels -1/+1, the constant feature of the interce
 """
 
 import functools
+import sys
 
 import numpy as np
-from scipy import sparse
 
 from margins._sparse import Rows
 from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryData
@@ -19,10 +19,16 @@ MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 LABELS = np.array([-1, 1], dtype=np.int8)
 
 
+def is_sparse(X):
+    """Return whether X is a sparse matrix of SciPy; before SciPy is imported, nobody has made one."""
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and scipy_sparse.issparse(X)
+
+
 def rows_of(X):
     """Return the rows of a validated matrix (Rows)."""
     m, d = X.shape
-    if sparse.issparse(X):
+    if is_sparse(X):
         # Any order of columns is allowed, but duplicates would falsify the squared norms.
         data, columns, starts = csr_arrays(without_duplicates(X))
         return Rows(None if all_ones(data) else data, m, d, columns, starts)
@@ -82,7 +88,7 @@ def augmented_sqnorms(sqnorms, sq_intercept_scaling, hard_margin, zero_rows=Fals
 
 def require_zeros(X):
     """Raise a ValueError if X is not 0 but the squared norms of all rows have underflowed to 0."""
-    if np.any(X.data if sparse.issparse(X) else X):
+    if np.any(X.data if is_sparse(X) else X):
         raise too_small(0.0)
 
 
@@ -168,6 +174,8 @@ def _same_for_all(value, m):
 
 def stack_rows(above, below):
     """Return two matrices stacked, as CSR if one of them is sparse."""
-    if sparse.issparse(above) or sparse.issparse(below):
+    if is_sparse(above) or is_sparse(below):
+        from scipy import sparse
+
         return sparse.vstack([above, below], format="csr")
     return np.vstack([above, below])

@@ -8,7 +8,8 @@ at most twice as many elements. If half of all elements are stored, the result i
 """
 
 import numpy as np
-from scipy import sparse
+
+from margins.data.binary_data import is_sparse
 
 # Squared length of the mean, in multiples of the mean squared distance from it, that counts as far.
 OFFSET = 3.0
@@ -24,7 +25,7 @@ def centre_of(X):
     n = sample.shape[0]
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.asarray(sample.sum(axis=0, dtype=np.float64)).ravel() / n
-        if sparse.issparse(X):
+        if is_sparse(X):
             counts = np.bincount(sample.indices, minlength=X.shape[1])
             centre[counts < FILLED * n] = 0.0
             values = sample.data.astype(np.float64)
@@ -37,11 +38,13 @@ def centre_of(X):
 
 def centred(X, centre):
     """Return X minus a centre (ndarray or CSR matrix of float64, shape (m, d))."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return np.subtract(X, centre, dtype=np.float64)
     if X.nnz >= FILLED * X.shape[0] * X.shape[1]:
         dense = X.toarray().astype(np.float64, copy=False)
         return np.subtract(dense, centre, out=dense)
+    from scipy import sparse
+
     columns, m = np.flatnonzero(centre), X.shape[0]
     row_starts = np.arange(m + 1, dtype=X.indptr.dtype) * len(columns)
     moved = (np.tile(centre[columns], m), np.tile(columns.astype(X.indices.dtype), m), row_starts)

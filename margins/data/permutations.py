@@ -14,7 +14,6 @@ from numbers import Integral
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
-from sklearn.utils import check_random_state
 
 from margins.data._permutations import permute
 from margins.linalg.threads import one_thread
@@ -166,13 +165,15 @@ def seeds_of(random_state, n_problems):
     """Return a seed for each binary problem, drawn in advance: results do not depend on threads."""
     if type(random_state) is int or isinstance(random_state, Integral):
         return list(_seeds_of_integer(int(random_state), n_problems))
+    from sklearn.utils import check_random_state
+
     return _draw(check_random_state(random_state), n_problems)
 
 
 @functools.lru_cache
 def _seeds_of_integer(seed, n_problems):
     # Creating a generator takes longer than an epoch of a small fit.
-    return tuple(_draw(check_random_state(seed), n_problems))
+    return tuple(_draw(np.random.RandomState(seed), n_problems))
 
 
 def _draw(generator, n_problems):

@@ -6,9 +6,9 @@ any indices.
 """
 
 import numpy as np
-from scipy import sparse
 
 from margins.data._structure import first_decrease, first_outside, is_sorted, scan
+from margins.data.binary_data import is_sparse
 
 # For each compressed format, the units of `indptr` and of `indices`.
 COMPRESSED = {
@@ -52,7 +52,7 @@ def sealed(part, whole):
 
     Its index arrays become read-only. While it has these arrays, `checked` returns it at once.
     """
-    if not sparse.issparse(part) or part.format != "csr":
+    if not is_sparse(part) or part.format != "csr":
         return part
     arrays = part.indices, part.indptr
     if not any(map(np.may_share_memory, arrays, (whole.indices, whole.indptr))):
@@ -221,4 +221,6 @@ def _indices(array, part, name):
 
 
 def _container(X):
+    from scipy import sparse
+
     return getattr(sparse, f"{X.format}_{'array' if isinstance(X, sparse.sparray) else 'matrix'}")

@@ -11,18 +11,15 @@ from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_array, column_or_1d, get_tags
-from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-from sklearn.utils.validation import _num_samples, validate_data
 
 from margins.data._structure import all_ones
+from margins.data.binary_data import is_sparse
 from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
 from margins.linalg.threads import blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
-PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
+PLAIN_SPARSE = ("csr_matrix", "csr_array")
 # Types of labels for which NumPy has arrays.
 LABELS = (str, int, float, complex, np.bool_, np.number, np.datetime64, np.timedelta64)
 
@@ -39,7 +36,11 @@ class ValidSamples(NamedTuple):
 
 def is_plain(X):
     """Return whether X is an array or CSR matrix, but not of a subclass such as a memory map."""
-    return type(X) in PLAIN
+    return type(X) is np.ndarray or _is_plain_csr(X)
+
+
+def _is_plain_csr(X):
+    return is_sparse(X) and type(X).__name__ in PLAIN_SPARSE and type(X).__module__.startswith("scipy.")
 
 
 def validate_samples(estimator, X, y, name):
@@ -54,20 +55,29 @@ def validate_samples(estimator, X, y, name):
     )
     feature_names = None
     if not is_ready:
+        from sklearn.utils.validation import validate_data
+
         y = checked_labels(y, f"y of {owner}.fit")
         original, blank = X, _blank(estimator)
         X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES)
         X = _converted(X, original, f"X of {owner}")
-        check_classification_targets(y)
+        _check_targets(y)
         feature_names = vars(blank).get("feature_names_in_")
     classes, codes = _classes(y)
     if is_ready and 2 * len(classes) > len(y):
-        check_classification_targets(y)  # warns that there are unusually many classes
+        _check_targets(y)  # warns that there are unusually many classes
     if len(classes) < 2:
         raise ValueError(
             f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
         )
     return ValidSamples(X, y, codes, classes, feature_names)
+
+
+def _check_targets(y):
+    """Raise scikit-learn's error, or show its warning, if labels look like numbers to be predicted."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    check_classification_targets(y)
 
 
 def _blank(estimator):
@@ -99,12 +109,15 @@ def validate_chunk(estimator, X, y, classes, *, is_first, name):
     Except in the first chunk, X and `classes` must agree with earlier chunks. ``str(name)`` names the
     method in errors.
     """
+    from sklearn.utils.multiclass import _check_partial_fit_first_call
+    from sklearn.utils.validation import validate_data
+
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
     y = checked_labels(y, f"y of {owner}.partial_fit")
     original, blank = X, _blank(estimator)
     X, y = validate_data(blank, X, y, accept_sparse="csr", dtype=DTYPES, reset=is_first)
-    check_classification_targets(y)
+    _check_targets(y)
     X = _converted(X, original, f"X of {owner}")
     if classes is not None:
         classes = checked_labels(classes, f"classes of {name}")
@@ -145,6 +158,8 @@ def validate_points(estimator, X, samples=None):
     has_names = hasattr(estimator, "feature_names_in_")
     if _is_ready(X) and X.shape[1] == estimator.n_features_in_ and not has_names:
         return X
+    from sklearn.utils.validation import validate_data
+
     original = X
     try:
         X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, reset=False)
@@ -156,6 +171,8 @@ def validate_points(estimator, X, samples=None):
 
 def _check_kernel_columns(estimator, X, name):
     """Raise a ValueError if X is a kernel matrix without a column for each training sample."""
+    from sklearn.utils import check_array, get_tags
+
     if not get_tags(estimator).input_tags.pairwise:
         return
     options = {"accept_sparse": "csr", "dtype": DTYPES, "estimator": estimator, "input_name": "X"}
@@ -176,6 +193,8 @@ def validate_matrix(X, name, is_finite=False):
     original = _checked(X, name)
     if not is_finite and _is_ready(original):
         return original
+    from sklearn.utils import check_array
+
     X = check_array(original, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
     return _converted(X, original, name)
 
@@ -289,12 +308,12 @@ def _checked(X, name):
         check_in_memory(X, name)
         check_unmasked(X, name)
         check_no_times(X, name)
-    return checked(X, name) if sparse.issparse(X) else X
+    return checked(X, name) if is_sparse(X) else X
 
 
 def _converted(X, original, name):
     """Return X, which scikit-learn has made from `original`, aligned and with a valid structure."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return X if X is original else checked(X, name)
     return np.require(X, requirements="A")
 
@@ -305,7 +324,7 @@ def _is_ready(X):
         if not X.flags.aligned:
             return False
         values = X
-    elif type(X) in (sparse.csr_matrix, sparse.csr_array):
+    elif _is_plain_csr(X):
         values = X.data
     else:
         return False
@@ -400,6 +419,8 @@ def weights_given(name, m, sample_weight):
         )
     if isinstance(sample_weight, Number):
         sample_weight = np.full(m, sample_weight)
+    from sklearn.utils import check_array
+
     # scikit-learn's _check_sample_weight rejects weights that are all 0, but a chunk may have them.
     weight = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
@@ -459,18 +480,24 @@ class Labels(NamedTuple):
 
 def n_rows_of(X):
     """Return the number of rows of an array-like or sparse matrix."""
-    return X.shape[0] if hasattr(X, "shape") and X.shape else _num_samples(X)
+    if hasattr(X, "shape") and X.shape:
+        return X.shape[0]
+    from sklearn.utils.validation import _num_samples
+
+    return _num_samples(X)
 
 
 def read_labels(n_rows, y, weight, name):
     """Return the checked Labels of `n_rows` samples."""
     if y is None:
         raise ValueError(f"y of {name} must hold a label for each row. Got None.")
+    from sklearn.utils import column_or_1d
+
     y = column_or_1d(checked_labels(y, f"y of {name}"), warn=True)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise ValueError(f"y of {name} must be finite. Got {y[~np.isfinite(y)][0]}.")
-        check_classification_targets(y)
+        _check_targets(y)
     if len(y) != n_rows:
         raise ValueError(f"y of {name} must have {n_rows} labels, one for each row. Got {len(y)}.")
     classes, codes = np.unique(y, return_inverse=True)

@@ -4,9 +4,8 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import without_duplicates
+from margins.data.binary_data import is_sparse, without_duplicates
 from margins.kernels.kernel import Kernel
 from margins.parameters import POSITIVE, AnyOf, Interval, OneOf, parameter
 
@@ -49,7 +48,7 @@ class KernelOfGamma(Kernel):
 def _scale_of(X):
     """Return 1 / (n_features * variance of all elements) in double; 1 if this is not a number."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long are rejected later
-        if sparse.issparse(X):
+        if is_sparse(X):
             X = without_duplicates(X)
             values = X.data[: X.indptr[-1]].astype(np.float64, copy=False)
             n, mean = math.prod(X.shape), values.sum() / math.prod(X.shape)

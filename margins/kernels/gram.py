@@ -8,9 +8,8 @@ certificate is computed for these weights.
 """
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import check_lengths, csr_arrays, rows_of
+from margins.data.binary_data import check_lengths, csr_arrays, is_sparse, rows_of
 from margins.kernels._columns import inner_products
 from margins.kernels._gram import GramRows, fill_columns
 from margins.linalg.threads import one_thread
@@ -53,6 +52,8 @@ def _products(X, dtype):
     # Ignore overflows: they mean that a row is too long, which its squared norm shows.
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         if not _add_products(X, dtype, gram):
+            from scipy import sparse
+
             gram[:] = 0
             # The flag of X may be wrong: permuting columns by writing to `indices` does not reset it.
             X = sparse.csr_array((X.data, X.indices, X.indptr), X.shape)
@@ -64,10 +65,10 @@ def _add_products(X, dtype, gram):
     """Add all inner products of rows, by blocks of columns; return False if columns are not sorted."""
     m, d = X.shape
     width = -(-d // BLOCKS)
-    is_sparse = sparse.issparse(X)
-    arrays, n_read = csr_arrays(X) if is_sparse else None, np.zeros(m, dtype=np.int64)
+    has_columns = is_sparse(X)
+    arrays, n_read = csr_arrays(X) if has_columns else None, np.zeros(m, dtype=np.int64)
     for begin in range(0, d, width):
-        if is_sparse:
+        if has_columns:
             block = np.zeros((m, min(width, d - begin)), dtype)
             if not fill_columns(*arrays, n_read, begin, block):
                 return False
@@ -96,7 +97,7 @@ class WholeGram:
     def rows_of_all(self, most=None):
         """Return the Gram matrix (ndarray of float32, shape (m, m)); `most` is as in `MatrixBlocks`."""
         X = self._rows()
-        if sparse.issparse(X):
+        if is_sparse(X):
             return inner_products(rows_of(X), rows_of(X)).astype(np.float32)
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             X = X.astype(np.float32)

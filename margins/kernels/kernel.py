@@ -5,11 +5,9 @@ import functools
 import math
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import gen_batches
 
 from margins.data._binary_data import LARGEST_SQNORM
-from margins.data.binary_data import check_lengths, rows_of
+from margins.data.binary_data import check_lengths, is_sparse, rows_of
 from margins.data.validation import validate_matrix
 from margins.kernels._columns import inner_products
 from margins.kernels._distances import squared_distances
@@ -219,7 +217,7 @@ class Kernel:
             return FunctionRows(
                 lambda indices: self.training_block(X, indices, sqnorms), diagonal, cache_size
             )
-        compressed = None if sparse.issparse(X) else functools.partial(_without_zeros, X)
+        compressed = None if is_sparse(X) else functools.partial(_without_zeros, X)
         return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 
     def blocks(self, X, points, support):
@@ -232,13 +230,13 @@ class Kernel:
 
     def _batches(self, n_samples, n_support):
         """Return slices of the samples whose blocks of kernel values take at most `BLOCK_BYTES`."""
-        return gen_batches(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
+        return batches_of(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
 
 
 def _inner_products(X, Z):
     """Return x.z of all pairs of rows (ndarray of float64, shape (i, j))."""
     (n_rows, d), n_points = X.shape, Z.shape[0]
-    sparse_ones = [matrix for matrix in (X, Z) if sparse.issparse(matrix)]
+    sparse_ones = [matrix for matrix in (X, Z) if is_sparse(matrix)]
     if not sparse_ones:
         return _dense(X) @ _dense(Z).T
     n_numbers = sum(d * matrix.shape[0] for matrix in sparse_ones)
@@ -247,27 +245,34 @@ def _inner_products(X, Z):
     if is_mostly_zero or min(n_rows, n_points) < MIN_ROWS:
         return inner_products(rows_of(X), rows_of(Z))
     values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * max(d, 1)))
-    for points in gen_batches(n_points, length):
+    for points in batches_of(n_points, length):
         dense_points = _dense(Z[points]).T
-        for rows in gen_batches(n_rows, length):
+        for rows in batches_of(n_rows, length):
             values[rows, points] = _dense(X[rows]) @ dense_points
     return values
 
 
+def batches_of(n, length):
+    """Return slices of at most `length` of n numbers, in order (list)."""
+    return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
+
+
 def _dense(X):
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def _without_zeros(X):
     """Return the rows of an array as CSR if most of it is 0 (Rows or None); sums do not change."""
     if np.count_nonzero(X) > MOSTLY_ZEROS * X.size:
         return None
+    from scipy import sparse
+
     return rows_of(sparse.csr_array(X))
 
 
 def checked_values(label, values, shape):
     """Return the values that a kernel function of users returned (ndarray of float64)."""
-    values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
     is_finite = np.isfinite(values).all()
     if values.shape != shape or not is_finite:
         raise ValueError(

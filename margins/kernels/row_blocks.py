@@ -9,9 +9,8 @@ import math
 import time
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import rows_of
+from margins.data.binary_data import is_sparse, rows_of
 from margins.linalg.threads import current_team, one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
@@ -162,7 +161,7 @@ class FormulaBlocks(RowBlocks):
         self._sqnorms = sqnorms
         self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
         self._transform = scaled_kernel.compiled()
-        self._densely = densely and sparse.issparse(X)
+        self._densely = densely and is_sparse(X)
         super().__init__(kernel, X, cache_size)
 
     def _set_points(self):
@@ -174,8 +173,10 @@ class FormulaBlocks(RowBlocks):
         self._product_rounding = (unit + double) * sqradius
         factor = self._factor
         self._points, self._point_sqnorms = X, factor * factor * self._sqnorms
-        if sparse.issparse(X) and not self._densely:
+        if is_sparse(X) and not self._densely:
             values = (X.data if factor == 1 else factor * X.data).astype(np.float32, copy=False)
+            from scipy import sparse
+
             self._points = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
             self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
             return 0 if values is X.data else values.nbytes
@@ -213,15 +214,15 @@ class FormulaBlocks(RowBlocks):
 
     def compute(self, indices, out):
         points, sqnorms = self._points, self._point_sqnorms
-        is_sparse = sparse.issparse(points)
+        is_csr = is_sparse(points)
         # Sparse products read their second factor by rows.
-        columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_sparse else None
-        rows = None if is_sparse else points[indices]
+        columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_csr else None
+        rows = None if is_csr else points[indices]
 
         def fill(columns):
             part, values = points[columns], out[:, columns]
             with one_thread():
-                if is_sparse:
+                if is_csr:
                     values[:] = (part @ columns_of_rows).T
                 else:
                     np.matmul(rows, part.T, out=values)
@@ -271,7 +272,7 @@ class FormulaBlocks(RowBlocks):
         return np.concatenate(current_team().map(sums_of, self._tiles(indices)))
 
     def _tiles(self, indices):
-        if sparse.issparse(self._points):
+        if is_sparse(self._points):
             # Use few tiles, since each tile makes its columns dense.
             length = math.isqrt(self._block_values)
         else:

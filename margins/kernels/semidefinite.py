@@ -5,8 +5,8 @@ certificate bounds the smallest objective in this space. Otherwise the objective
 """
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import lapack
+
+from margins.data.binary_data import is_sparse
 
 # Maximum number of samples that are checked: factoring their matrix takes a few milliseconds.
 MAX_SAMPLES = 512
@@ -28,7 +28,7 @@ def check_symmetry(label, matrix, samples=None):
         for column in range(0, row + 1, TILE):
             below = matrix[row : row + TILE, column : column + TILE]
             above = matrix[column : column + TILE, row : row + TILE].T
-            if not sparse.issparse(below) and np.array_equal(below, above):
+            if not is_sparse(below) and np.array_equal(below, above):
                 continue
             difference = abs(below - above)
             i, j = np.unravel_index(difference.argmax(), difference.shape)
@@ -49,7 +49,7 @@ def negative_minor(matrix):
     for row in range(0, matrix.shape[0], TILE):
         end = min(row + TILE, matrix.shape[0])
         below = matrix[row:end, :end]
-        below = below.toarray() if sparse.issparse(below) else below
+        below = below.toarray() if is_sparse(below) else below
         pair = longest_beyond(below, lengths[row:end], lengths[:end])
         if pair is not None:
             j, i = sorted((row + pair[0], pair[1]))
@@ -74,6 +74,8 @@ def negative_eigenvalue(matrix):
     vectors. Rounding in single precision is assumed: the precision of a user's matrix is unknown, and it
     may be a difference of larger numbers, as a centred matrix is.
     """
+    from scipy.linalg import lapack
+
     rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))
     lengths = np.sqrt(matrix.diagonal())
     if not lengths.all():

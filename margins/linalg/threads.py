@@ -23,9 +23,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
-
 from margins.linalg._context import Context
 
 # Seconds that a fork waits for other threads to leave `one_thread`, longer than most Newton epochs.
@@ -55,6 +52,8 @@ class computed_once:
 @functools.cache
 def _libraries():
     """Return the BLAS libraries of this process, cached: finding them takes longer than a small fit."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
@@ -375,6 +374,8 @@ def n_threads_of(n_jobs, n_problems=None):
     """Return the number of threads that train `n_problems` problems (int)."""
     if n_problems == 1 or n_jobs == 1:
         return 1
+    from joblib.parallel import get_active_backend
+
     # Require shared memory: processes would copy X.
     backend, of_context = get_active_backend(require="sharedmem")
     n_threads = backend.effective_n_jobs(of_context if n_jobs is None else n_jobs)

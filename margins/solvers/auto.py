@@ -14,8 +14,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from margins.data.binary_data import is_sparse
 from margins.solvers._conjugate import estimated_gap
 from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.decomposition.decomposition import DecompositionSolver
@@ -190,10 +190,7 @@ class Costs:
     def multiplies_densely(self):
         """True if kernel values of dense copies of rows cost less, as matrix products."""
         X = self.problem.data.rows.blocks.X
-        return (
-            sparse.issparse(X)
-            and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
-        )
+        return is_sparse(X) and X.shape[0] * X.shape[1] <= self.tuning.decomposition.dense_ratio * X.nnz
 
     @property
     def interior_point(self):
@@ -229,7 +226,7 @@ def nonzeros_for_blocks(n_weights, n_samples, cost=TUNING.cost):
 def gram_pays(X, tuning=TUNING):
     """Return True if the Gram matrix replaces X, because samples are few and X is dense enough."""
     m, d = X.shape
-    n_stored = X.nnz if sparse.issparse(X) else m * d
+    n_stored = X.nnz if is_sparse(X) else m * d
     gram = tuning.gram
     return gram.min_ratio * m * m <= n_stored and gram.min_density * m * d <= n_stored
 

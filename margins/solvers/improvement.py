@@ -4,7 +4,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from margins.certificate import features_sqnorm
 from margins.solvers.proof import PrimalPoint
@@ -66,6 +65,8 @@ def refit_intercept(claim, proof, primal):
 
 def _minimum(function, low, high):
     """Return where a convex function of one variable is smallest between two ends."""
+    from scipy.optimize import minimize_scalar
+
     accuracy = {"xatol": 1e-12 * max(abs(low), abs(high))}
     best = minimize_scalar(function, bounds=(low, high), method="bounded", options=accuracy)
     return float(best.x)

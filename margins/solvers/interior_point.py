@@ -25,7 +25,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
@@ -249,7 +248,7 @@ class InteriorSteps:
             gradient += self._intercept * self._normal
         try:
             system = _NewtonSystem(self._H, z / x + t / slack, self._normal)
-        except LinAlgError:
+        except np.linalg.LinAlgError:  # also of SciPy
             return False
 
         def direction(lower_change, upper_change):
@@ -298,6 +297,8 @@ class _NewtonSystem:
     """The linear equations of a step: H + diag(extra), bordered by the normal of the equation."""
 
     def __init__(self, H, extra, normal):
+        from scipy.linalg import cho_factor
+
         self._H, self._extra, self._normal = H, extra, normal
         self._scale = np.sqrt(H.diagonal() + extra)
         matrix = H / self._scale
@@ -314,6 +315,8 @@ class _NewtonSystem:
         return solution
 
     def _divide_roughly(self, right):
+        from scipy.linalg import cho_solve
+
         return cho_solve(self._factor, right / self._scale, check_finite=False) / self._scale
 
     def solve(self, right, constraint):

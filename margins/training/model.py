@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from margins.data.binary_data import is_sparse
 from margins.kernels.kernel import Kernel
 from margins.solvers.outcome import Outcome
 from margins.training.schemes import Scheme
@@ -19,7 +19,7 @@ class LinearModel(NamedTuple):
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
         scores = X @ self.coef.T
-        return (scores.toarray() if sparse.issparse(scores) else scores) + self.intercept
+        return (scores.toarray() if is_sparse(scores) else scores) + self.intercept
 
 
 class KernelModel(NamedTuple):

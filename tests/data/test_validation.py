@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn import config_context
+from sklearn.utils import validation as of_sklearn
 
 import margins
 from margins.data import validation
@@ -22,14 +23,13 @@ Y = np.array([1, 1, 1, 0])
 @pytest.fixture
 def calls(monkeypatch):
     """The calls of scikit-learn's validation."""
-    calls = []
-    original = validation.validate_data
+    calls, original = [], of_sklearn.validate_data
 
     def validate_data(*args, **kwargs):
         calls.append(args)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(validation, "validate_data", validate_data)
+    monkeypatch.setattr(of_sklearn, "validate_data", validate_data)
     return calls
 
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from margins.kernels._row_cache import FunctionRows
-from margins.kernels.kernel import Kernel, checked_values
+from margins.kernels.kernel import Kernel, batches_of, checked_values
 
 # Side of the square blocks whose diagonals are used; small, since their other elements are wasted.
 DIAGONAL_BLOCK = 64
@@ -48,6 +47,6 @@ class Function(Kernel):
     uses_products = False
 
     def _make_rows(self, X, cache_size, sqnorms):
-        blocks = [X[batch] for batch in gen_batches(X.shape[0], DIAGONAL_BLOCK)]
+        blocks = [X[batch] for batch in batches_of(X.shape[0], DIAGONAL_BLOCK)]
         diagonal = np.concatenate([np.diagonal(self.block(block, block)) for block in blocks])
         return FunctionRows(lambda indices: self.training_block(X, indices), diagonal, cache_size)

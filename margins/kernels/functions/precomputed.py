@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import rows_of
+from margins.data.binary_data import is_sparse, rows_of
 from margins.kernels._gram import GramRows
 from margins.kernels.kernel import Kernel
 from margins.kernels.semidefinite import check_symmetry
@@ -61,4 +60,4 @@ class Precomputed(Kernel):
 
 
 def _array(X):
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)

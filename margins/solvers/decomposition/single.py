@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from scipy import sparse
+
+from margins.data.binary_data import is_sparse
 
 # Bound on squared norms and penalties, whose products then stay within single precision.
 MAX_SINGLE = 1e15
@@ -44,7 +45,7 @@ def what_is_large(problem):
     if not blocks.kernel.uses_products:
         return f"{text}; divide the kernel matrix by a common factor, and multiply C by it"
     largest = abs(blocks.X).max(axis=0)
-    largest = largest.toarray().ravel() if sparse.issparse(largest) else np.ravel(largest)
+    largest = largest.toarray().ravel() if is_sparse(largest) else np.ravel(largest)
     column = int(largest.argmax())
     return (
         f"{text}; column {column} of X has values up to {largest[column]:.3g}: divide it, or "

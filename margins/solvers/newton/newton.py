@@ -29,7 +29,6 @@ from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.solvers.balance import balance
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 from margins.solvers.newton._hessian import Hessian
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 from margins.solvers.newton._objective import Objective, mean_distance, working_set_of
@@ -315,6 +314,9 @@ class NewtonSolver(Solver):
             drawn = orders.sample(size)
             curvature = np.zeros(len(self.data))
             curvature[drawn] = len(self.data) / size * self.curvature[drawn]
+        # It imports scipy.linalg, which takes longer than many fits without it.
+        from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
+
         centre = centre_of(self.data, self._tuning.offset)
         return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
 

@@ -19,7 +19,6 @@ from margins.data._passes import combination, products
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss
 from margins.solvers.base import EpochReport
-from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
 from margins.solvers.newton.newton import NewtonSolver
 from margins.tuning import TUNING
@@ -74,6 +73,8 @@ class SubsampledNewtonSolver(NewtonSolver):
 
     def _subsampled(self, subsample):
         """Return the objective over a subsample, and its losses."""
+        from margins.solvers.newton._dense_hessian import DenseHessian
+
         weight = len(self.data) / len(subsample)
         upper = weight * self.upper[subsample]
         # Centred between the bounds, because no dual variable is known.
