@@ -9,22 +9,18 @@ A subclass declares its parameters and yields phases. The rest of scikit-learn's
             yield Phase(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
 """
 
-import functools
-import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, Self, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from margins.data.binary_data import rows_of
 from margins.data.chunks import Chunks
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import Samples, is_plain, validate_samples, weighted_samples
 from margins.estimators._typed import BaseEstimator
+from margins.estimators.algorithm import Algorithm
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
 from margins.estimators.fitted import (
     FITTED,
@@ -38,33 +34,13 @@ from margins.estimators.names import MessageName
 from margins.estimators.notebook import fitted_block
 from margins.estimators.partitioned import is_streamed, read_samples, why_not_streamed
 from margins.estimators.predictions import PredictionsMixin
-from margins.estimators.progress import reporter_of
 from margins.kernels import LINEAR
-from margins.kernels.kernel import Kernel
-from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
-from margins.linalg import memory
 from margins.linalg.threads import n_threads_of, team_of
-from margins.parameters import (
-    BOOLEAN,
-    MAPPING,
-    POSITIVE,
-    AnyOf,
-    InstanceOf,
-    Interval,
-    OneOf,
-    check_parameters,
-    optional,
-    parameter,
-)
 from margins.partitions.run import StreamedRun
 from margins.partitions.streamed import StreamedMatrix
 from margins.rules.errors import RuleError
-from margins.solvers.base import Phase
 from margins.solvers.driver import Run
-from margins.solvers.outcome import Outcome
-from margins.solvers.specification import Specification
 from margins.training.fit import Fit, Training
-from margins.training.schemes import scheme_of
 from margins.training.training_set import TrainingSet
 
 # What authors of algorithms define or call, and tab completion does not show; docs/extending.md.
@@ -76,100 +52,14 @@ HOOKS = frozenset(
 )
 
 
-class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator):
+class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, BaseEstimator):
     """Base class of all classifiers: by default, a fit ends after a full epoch without updates.
 
     A subclass declares its parameters and defines `phases`. Its `specification` has everything else that
     a fit needs, except the samples.
     """
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as in LinearSVC: slack terms with D_k = 1 / (2 C). inf: the "
-        "hard margin.",
-        default=1.0,
-    )
-    fit_intercept: bool = parameter(
-        BOOLEAN,
-        "Learn an intercept: the weight of one more feature of constant value.",
-        default=True,
-    )
-    intercept_scaling: float = parameter(
-        Interval(0, 1e60, "right"),
-        "Value of that feature (rho in the papers). A larger value penalises the intercept less.",
-        default=1.0,
-    )
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
-        AnyOf(OneOf(None, "balanced"), MAPPING),
-        "Factors of the weights of all samples of a class, in every binary problem. 'balanced': "
-        "m / (n_classes * class count).",
-        default=None,
-    )
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
-    )
-    max_time: float | None = parameter(
-        optional(Interval(0, math.inf, "neither")),
-        "Time limit of training, in seconds of wall time, shared by all classes. The certificate "
-        "describes the model at that time; it takes one more pass over the samples. Results of a fit "
-        "that reaches the limit depend on the machine. None: no limit.",
-        default=None,
-    )
-    random_state: int | np.random.RandomState | None = parameter(
-        optional(
-            AnyOf(
-                Interval(0, 2**32 - 1, integer=True),
-                InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
-            )
-        ),
-        "Seed of the sample permutations.",
-        default=None,
-    )
-    n_jobs: int | None = parameter(
-        optional(
-            AnyOf(
-                Interval(-math.inf, -1, "right", integer=True),
-                Interval(1, math.inf, "left", integer=True),
-            )
-        ),
-        "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
-        "the passes of large problems. Results do not depend on it.",
-        default=None,
-    )
-    verbose: int = parameter(
-        AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
-        "Not 0: print a line for every full epoch, with the class if there are several.",
-        default=0,
-    )
-
-    loss, multi_class = "squared_hinge", "ovr"
-    prefers_cached = False  # see `Training`
     support_ = SupportOfLinearModel()
-    # The quantity that sample weights multiply: see `Specification.weights`.
-    WEIGHTS_MULTIPLY: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
-
-    kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
-    degree: int = kernel_parameter("degree")
-    gamma: float | Literal["scale", "auto"] = kernel_parameter("gamma")
-    coef0: float = kernel_parameter("coef0")
-    cache_size: float = parameter(
-        POSITIVE,
-        "Memory for kernel rows, in megabytes, for each thread that trains a problem.",
-        default=200.0,
-    )
-
-    def phases(self, run: Run) -> Iterator[Phase]:
-        """Yield the phases of one binary problem.
-
-        Parameters
-        ----------
-        run : margins.solvers.driver.Run
-
-        Yields
-        ------
-        margins.solvers.base.Phase
-        """
-        raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     @overload
     def fit(self, X: Chunks | LazyMatrix, y: Any = None, sample_weight: Any = None) -> Self: ...
@@ -227,7 +117,12 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
 
         Only here, a fit asks where its samples are.
         """
-        if is_plain(X) or not is_streamed(self, X):
+        in_memory = is_plain(X)  # at a glance
+        return (self._fit_in_memory if in_memory else self._fit_anywhere)(X, y, sample_weight)
+
+    def _fit_anywhere(self, X, y, sample_weight):
+        """Return the same of samples that may be in partitions."""
+        if not is_streamed(self, X):
             return self._fit_in_memory(X, y, sample_weight)
         samples = read_samples(self, X, y, sample_weight)
         self._check_size(samples)
@@ -281,22 +176,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         valid = validate_samples(self, X, y, MessageName(self, "fit"))
         return self.training_set_of(self._weighted(valid, sample_weight))
 
-    def training_set_of(self, samples: Samples) -> TrainingSet:
-        """Return the training set of samples that are validated and weighted."""
-        X = samples.X
-        kernel = LINEAR if self._is_linear else kernel_of(self, X)
-        if kernel == LINEAR:
-            self._check_size(samples)
-        make_rows = functools.partial(self._rows, kernel=kernel)
-        centre = self.centre(X) if kernel == LINEAR else None
-        return TrainingSet(samples, kernel, make_rows, multi_class=self.multi_class, centre=centre)
-
-    def _check_size(self, samples):
-        """Raise a MemoryError if memory cannot hold the weights of all problems."""
-        n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
-        if n_problems * samples.n_features >= memory.NEGLIGIBLE:
-            memory.check_model_fits(MessageName(self, "fit"), n_problems, samples.n_features)
-
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """Return the samples of positive weight; `all_classes`: require at least two classes."""
         return weighted_samples(
@@ -308,43 +187,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
             all_classes=all_classes,
         )
 
-    def _rows(self, X, kernel):
-        """Return the rows that a run accesses: rows of X or of its kernel matrix."""
-        return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
-
-    def centre(self, X: Any) -> NDArray[np.float64] | None:
-        """Return the centre from which linear solvers measure the features of X; None: the origin."""
-        return None
-
-    def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
-        """Return the specification of a fit: its problem, when it ends, and what it keeps.
-
-        Parameters
-        ----------
-        sqnorms : ndarray of float64, shape (m,)
-            K(x_k, x_k) of the training set; in a stream, only the unit 1.
-        continues : bool
-            True: the fit continues from the model of this estimator, in the units of that model.
-
-        Returns
-        -------
-        margins.solvers.specification.Specification
-        """
-        sq_intercept_scaling = 0.0
-        if self.fit_intercept and self.intercept_scaling is not None:
-            sq_intercept_scaling = float(self.intercept_scaling) ** 2
-        return Specification(
-            name=MessageName(self),
-            C=float(self.C),
-            loss=self.loss,
-            sq_intercept_scaling=sq_intercept_scaling,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            keep_dual=not math.isinf(self.C),
-            weights=self.WEIGHTS_MULTIPLY,
-            report=reporter_of(self) if self.verbose else None,
-        )
-
     def _continuation(self):
         """Return the continuation of the last fit, or None; see `margins.estimators.continuation`."""
         return None
@@ -353,10 +195,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
     def _has_callbacks(self):
         """True if callbacks are set on this estimator, or on an estimator that contains it."""
         return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
-
-    def _train(self, training):
-        """Train all binary problems (list of Outcome)."""
-        return training.train(self.phases, self.random_state)
 
     def _attributes_of(self, fit):
         """Return the fitted attributes after a fit (dict)."""
@@ -392,18 +230,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 
-    @property
-    def _is_linear(self):
-        return isinstance(self.kernel, str) and self.kernel == LINEAR.name
-
-    @property
-    def _is_precomputed(self):
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def check_parameters(self) -> None:
-        """Raise a ValueError if a parameter or a combination of parameters is not allowed."""
-        check_parameters(self)
-
     def to_sklearn(self) -> Any:
         """Return this classifier as a fitted LinearSVC or SVC of scikit-learn, with the same scores.
 
@@ -426,10 +252,6 @@ class BaseMarginClassifier(CallbackSupportMixin, PredictionsMixin, BaseEstimator
         if "text/html" in bundle and "margins-certificates" not in bundle["text/html"]:
             bundle["text/html"] += fitted_block(self)
         return bundle
-
-    def describe(self, outcome: Outcome) -> str:
-        """Return a sentence on the accuracy that a run has proven."""
-        return outcome.loss.describe(outcome.certificate)
 
 
 # Compiled loops release the GIL and write to the state of a fit, so two loops in one estimator would

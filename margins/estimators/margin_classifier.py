@@ -1,32 +1,15 @@
 """The main classifier: maximum margins and support vector machines, with the fastest solver."""
 
 import math
-from typing import Literal
 
-import numpy as np
-from scipy import sparse
-
-from margins.data.centring import centre_of
-from margins.data.validation import is_plain
+from margins.estimators.algorithm import PlannedAlgorithm
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.partitioned import fit_in_partitions, takes_partitions
 from margins.estimators.warm_start import DualWarmStartMixin
-from margins.kernels import LINEAR
-from margins.kernels.gram import gram_rows
-from margins.losses import LOSSES, Loss
-from margins.parameters import BOOLEAN, AnyOf, Interval, OneOf, SubclassOf, parameter
-from margins.solvers.auto import SOLVERS, is_small_hessian, plan, reads_gram, rounds_gram
-from margins.solvers.base import Problem
 from margins.solvers.explanation import explanation_of
-from margins.solvers.newton.newton import NewtonStart
-from margins.solvers.plans import Plan
-from margins.solvers.specification import Specification
-
-# A free intercept adds this share to the squared norm of the median sample.
-SHARE_OF_INTERCEPT = 0.01
 
 
-class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
+class MarginClassifier(DualWarmStartMixin, PlannedAlgorithm, BaseMarginClassifier):
     """Linear and kernel classifier with a proof of accuracy, trained by the fastest solver.
 
     It solves the same problems as `LinearSVC` and `SVC` (squared hinge loss, hinge loss, hard margin) to
@@ -75,63 +58,6 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
     'newton'
     """
 
-    loss: str | type[Loss] = parameter(  # type: ignore[assignment]
-        AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
-        "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
-        "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: any other loss. With "
-        "C = inf, both names mean the hard margin.",
-        default="squared_hinge",
-    )
-    eps: float = parameter(
-        Interval(0, 1, "right"),
-        "Accuracy to prove: margin >= (1 - eps) * maximum margin; with the hinge loss, a relative "
-        "duality gap <= eps.",
-        default=0.01,
-    )
-    solver: Literal[
-        "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
-    ] = parameter(
-        OneOf("auto", *SOLVERS),
-        "'auto': the solvers expected to prove eps soonest. 'newton': Newton steps on the primal "
-        "objective; linear kernel, finite C. 'decomposition': subproblems of working sets; with "
-        "kernels. 'interior-point': Newton steps on the whole kernel matrix, of at most 2000 samples. "
-        "'conjugate': passes over working sets, alternating with steps along conjugate directions; "
-        "finite C. 'unlearning': the rules of the margin perceptron with unlearning. 'dcd': dual "
-        "coordinate descent.",
-        default="auto",
-    )
-
-    penalize_intercept: bool = parameter(
-        BOOLEAN,
-        "True: the intercept is penalised like a weight, as in LinearSVC, and the margin counts it as "
-        "one. False: it is free, as in SVC, and with C = inf the margin of a certificate is the "
-        "distance of the closest sample from the hyperplane.",
-        default=True,
-    )
-
-    multi_class: Literal["ovr", "ovo"] = parameter(
-        OneOf("ovr", "ovo"),
-        "Several classes: 'ovr', one problem for each class against all others, as in LinearSVC; "
-        "'ovo', one for each pair of classes, which vote, as in SVC. Pairs make more and smaller "
-        "problems; with a linear kernel they often classify more samples correctly.",
-        default="ovr",
-    )
-
-    prefers_cached = True  # for `decomposition`: see `Training`
-
-    def check_parameters(self) -> None:
-        if self.max_iter == -1:
-            raise ValueError(
-                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1. In SVC "
-                "this means no limit. Omit it, or set a large number: a fit ends when eps is proven."
-            )
-        super().check_parameters()
-        if not self.penalize_intercept and self.intercept_scaling != 1:
-            raise ValueError(
-                f"intercept_scaling of {self._display_name()} must be 1 with penalize_intercept=False: "
-                f"it scales the penalty of the intercept. Got {self.intercept_scaling!r}."
-            )
-
     def why_not_in_partitions(self):
         if math.isinf(self.C):
             return "C", "finite", self.C
@@ -141,70 +67,10 @@ class MarginClassifier(DualWarmStartMixin, BaseMarginClassifier):
             return "multi_class", "'ovr'", self.multi_class
         return super().why_not_in_partitions()
 
-    def specification(self, sqnorms, continues=False):
-        specification = super().specification(sqnorms, continues)
-        # Where C |x|^2 is small, `eps` alone would prove nothing: docs/certificates.md.
-        improvement = 1 - math.sqrt(self.eps)
-        specification = specification._replace(
-            eps=self.eps, required_improvement=improvement, keep_dual=True
-        )
-        if self.penalize_intercept or not self.fit_intercept:
-            return specification
-        sq_intercept_scaling = 0.0
-        if self._is_linear:
-            # The solution does not depend on it: it scales how far an update moves the intercept.
-            sq_intercept_scaling = (
-                1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
-            )
-        return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
-
-    def phases(self, run):
-        """See `BaseMarginClassifier.phases`."""
-        return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)
-
-    def plan(
-        self,
-        problem: Problem,
-        specification: Specification,
-        is_warm: bool = False,
-        start: NewtonStart | None = None,
-    ) -> Plan:
-        """Return the plan of a binary problem.
-
-        Parameters
-        ----------
-        problem : margins.solvers.base.Problem
-        specification : margins.solvers.specification.Specification
-        is_warm : bool
-            True: a run starts from dual variables that are expected to be near the solution.
-        start : margins.solvers.newton.newton.NewtonStart, optional
-            The start of the Newton steps, if the plan begins with them.
-
-        Returns
-        -------
-        margins.solvers.plans.Plan
-        """
-        return plan(problem, specification, self.solver, is_warm=is_warm, start=start)
-
-    def _fit(self, X, y, sample_weight):
-        if not is_plain(X) and takes_partitions(self, X):
+    def _fit_anywhere(self, X, y, sample_weight):
+        if takes_partitions(self, X):
             return fit_in_partitions(self, X, y, sample_weight)
         return self._fit_in_memory(X, y, sample_weight)
-
-    def _rows(self, X, kernel):
-        if kernel == LINEAR and reads_gram(X, self.solver):
-            return gram_rows(X, coarse=rounds_gram(self.eps))
-        return super()._rows(X, kernel)
-
-    def centre(self, X):
-        """See `BaseMarginClassifier.centre`; a free intercept allows any."""
-        if self.penalize_intercept or not self.fit_intercept:
-            return None
-        if self.solver in ("auto", "newton"):
-            n_stored = X.nnz if sparse.issparse(X) else X.size
-            if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
-                return None  # Newton steps centre their Hessian, and copy nothing
-        return centre_of(X)
 
     def explain(self, X, y, sample_weight=None):
         """Show what `fit` would do with these samples, and why, without training anything.

@@ -7,7 +7,6 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from margins.estimators.names import display_name, shown_name
 from margins.registry import name_of
@@ -63,6 +62,8 @@ def warn_of(unproven, stacklevel):
     if _of_thread.noted is not None:
         _of_thread.noted.append(unproven)
         return
+    from sklearn.exceptions import ConvergenceWarning
+
     warnings.warn(unproven.text, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 

@@ -1,0 +1,335 @@
+"""What an algorithm asks of a fit: its problem, its phases, and when it ends.
+
+No part of it belongs to scikit-learn, which is not imported here: the command line fits without it.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from margins.data.binary_data import is_sparse, rows_of
+from margins.data.centring import centre_of
+from margins.data.validation import Samples
+from margins.estimators.declared import Declared
+from margins.estimators.names import MessageName
+from margins.estimators.progress import reporter_of
+from margins.kernels import LINEAR
+from margins.kernels.gram import gram_rows
+from margins.kernels.kernel import Kernel
+from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
+from margins.linalg import memory
+from margins.losses import LOSSES, Loss
+from margins.parameters import (
+    BOOLEAN,
+    MAPPING,
+    POSITIVE,
+    AnyOf,
+    InstanceOf,
+    Interval,
+    OneOf,
+    SubclassOf,
+    check_parameters,
+    optional,
+    parameter,
+)
+from margins.solvers.auto import SOLVERS, is_small_hessian, plan, reads_gram, rounds_gram
+from margins.solvers.base import Phase, Problem
+from margins.solvers.driver import Run
+from margins.solvers.newton.newton import NewtonStart
+from margins.solvers.outcome import Outcome
+from margins.solvers.plans import Plan
+from margins.solvers.specification import Specification
+from margins.training.schemes import scheme_of
+from margins.training.training_set import TrainingSet
+
+# A free intercept adds this share to the squared norm of the median sample.
+SHARE_OF_INTERCEPT = 0.01
+
+
+class Algorithm(Declared):
+    """Parameters of an algorithm, and what a fit asks of it."""
+
+    C: float = parameter(
+        Interval(0, math.inf, "right"),
+        "Penalty of the 2-norm soft margin, as in LinearSVC: slack terms with D_k = 1 / (2 C). inf: the "
+        "hard margin.",
+        default=1.0,
+    )
+    fit_intercept: bool = parameter(
+        BOOLEAN,
+        "Learn an intercept: the weight of one more feature of constant value.",
+        default=True,
+    )
+    intercept_scaling: float = parameter(
+        Interval(0, 1e60, "right"),
+        "Value of that feature (rho in the papers). A larger value penalises the intercept less.",
+        default=1.0,
+    )
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
+        AnyOf(OneOf(None, "balanced"), MAPPING),
+        "Factors of the weights of all samples of a class, in every binary problem. 'balanced': "
+        "m / (n_classes * class count).",
+        default=None,
+    )
+    max_iter: int = parameter(
+        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
+    )
+    max_time: float | None = parameter(
+        optional(Interval(0, math.inf, "neither")),
+        "Time limit of training, in seconds of wall time, shared by all classes. The certificate "
+        "describes the model at that time; it takes one more pass over the samples. Results of a fit "
+        "that reaches the limit depend on the machine. None: no limit.",
+        default=None,
+    )
+    random_state: int | np.random.RandomState | None = parameter(
+        optional(
+            AnyOf(
+                Interval(0, 2**32 - 1, integer=True),
+                InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
+            )
+        ),
+        "Seed of the sample permutations.",
+        default=None,
+    )
+    n_jobs: int | None = parameter(
+        optional(
+            AnyOf(
+                Interval(-math.inf, -1, "right", integer=True),
+                Interval(1, math.inf, "left", integer=True),
+            )
+        ),
+        "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
+        "the passes of large problems. Results do not depend on it.",
+        default=None,
+    )
+    verbose: int = parameter(
+        AnyOf(BOOLEAN, Interval(0, math.inf, "left", integer=True)),
+        "Not 0: print a line for every full epoch, with the class if there are several.",
+        default=0,
+    )
+
+    loss, multi_class = "squared_hinge", "ovr"
+    prefers_cached = False  # see `Training`
+    # The quantity that sample weights multiply: see `Specification.weights`.
+    WEIGHTS_MULTIPLY: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
+
+    kernel: str | Kernel | Callable[[Any, Any], Any] = kernel_choice()
+    degree: int = kernel_parameter("degree")
+    gamma: float | Literal["scale", "auto"] = kernel_parameter("gamma")
+    coef0: float = kernel_parameter("coef0")
+    cache_size: float = parameter(
+        POSITIVE,
+        "Memory for kernel rows, in megabytes, for each thread that trains a problem.",
+        default=200.0,
+    )
+
+    def phases(self, run: Run) -> Iterator[Phase]:
+        """Yield the phases of one binary problem.
+
+        Parameters
+        ----------
+        run : margins.solvers.driver.Run
+
+        Yields
+        ------
+        margins.solvers.base.Phase
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
+
+    def training_set_of(self, samples: Samples) -> TrainingSet:
+        """Return the training set of samples that are validated and weighted."""
+        X = samples.X
+        kernel = LINEAR if self._is_linear else kernel_of(self, X)
+        if kernel == LINEAR:
+            self._check_size(samples)
+        make_rows = functools.partial(self._rows, kernel=kernel)
+        centre = self.centre(X) if kernel == LINEAR else None
+        return TrainingSet(samples, kernel, make_rows, multi_class=self.multi_class, centre=centre)
+
+    def _check_size(self, samples):
+        """Raise a MemoryError if memory cannot hold the weights of all problems."""
+        n_problems = scheme_of(self.multi_class, len(samples.classes)).n_problems
+        if n_problems * samples.n_features >= memory.NEGLIGIBLE:
+            memory.check_model_fits(MessageName(self, "fit"), n_problems, samples.n_features)
+
+    def _rows(self, X, kernel):
+        """Return the rows that a run accesses: rows of X or of its kernel matrix."""
+        return rows_of(X) if kernel == LINEAR else kernel.rows(X, self.cache_size)
+
+    def centre(self, X: Any) -> NDArray[np.float64] | None:
+        """Return the centre from which linear solvers measure the features of X; None: the origin."""
+        return None
+
+    def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
+        """Return the specification of a fit: its problem, when it ends, and what it keeps.
+
+        Parameters
+        ----------
+        sqnorms : ndarray of float64, shape (m,)
+            K(x_k, x_k) of the training set; in a stream, only the unit 1.
+        continues : bool
+            True: the fit continues from the model of this estimator, in the units of that model.
+
+        Returns
+        -------
+        margins.solvers.specification.Specification
+        """
+        sq_intercept_scaling = 0.0
+        if self.fit_intercept and self.intercept_scaling is not None:
+            sq_intercept_scaling = float(self.intercept_scaling) ** 2
+        return Specification(
+            name=MessageName(self),
+            C=float(self.C),
+            loss=self.loss,
+            sq_intercept_scaling=sq_intercept_scaling,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            keep_dual=not math.isinf(self.C),
+            weights=self.WEIGHTS_MULTIPLY,
+            report=reporter_of(self) if self.verbose else None,
+        )
+
+    def _train(self, training):
+        """Train all binary problems (list of Outcome)."""
+        return training.train(self.phases, self.random_state)
+
+    @property
+    def _is_linear(self):
+        return isinstance(self.kernel, str) and self.kernel == LINEAR.name
+
+    @property
+    def _is_precomputed(self):
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError if a parameter or a combination of parameters is not allowed."""
+        check_parameters(self)
+
+    def describe(self, outcome: Outcome) -> str:
+        """Return a sentence on the accuracy that a run has proven."""
+        return outcome.loss.describe(outcome.certificate)
+
+
+class PlannedAlgorithm(Algorithm):
+    """The algorithm of `margins.MarginClassifier`: the solvers expected to prove eps soonest."""
+
+    loss: str | type[Loss] = parameter(  # type: ignore[assignment]
+        AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
+        "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
+        "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: any other loss. With "
+        "C = inf, both names mean the hard margin.",
+        default="squared_hinge",
+    )
+    eps: float = parameter(
+        Interval(0, 1, "right"),
+        "Accuracy to prove: margin >= (1 - eps) * maximum margin; with the hinge loss, a relative "
+        "duality gap <= eps.",
+        default=0.01,
+    )
+    solver: Literal[
+        "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
+    ] = parameter(
+        OneOf("auto", *SOLVERS),
+        "'auto': the solvers expected to prove eps soonest. 'newton': Newton steps on the primal "
+        "objective; linear kernel, finite C. 'decomposition': subproblems of working sets; with "
+        "kernels. 'interior-point': Newton steps on the whole kernel matrix, of at most 2000 samples. "
+        "'conjugate': passes over working sets, alternating with steps along conjugate directions; "
+        "finite C. 'unlearning': the rules of the margin perceptron with unlearning. 'dcd': dual "
+        "coordinate descent.",
+        default="auto",
+    )
+
+    penalize_intercept: bool = parameter(
+        BOOLEAN,
+        "True: the intercept is penalised like a weight, as in LinearSVC, and the margin counts it as "
+        "one. False: it is free, as in SVC, and with C = inf the margin of a certificate is the "
+        "distance of the closest sample from the hyperplane.",
+        default=True,
+    )
+
+    multi_class: Literal["ovr", "ovo"] = parameter(
+        OneOf("ovr", "ovo"),
+        "Several classes: 'ovr', one problem for each class against all others, as in LinearSVC; "
+        "'ovo', one for each pair of classes, which vote, as in SVC. Pairs make more and smaller "
+        "problems; with a linear kernel they often classify more samples correctly.",
+        default="ovr",
+    )
+
+    prefers_cached = True  # for `decomposition`: see `Training`
+
+    def check_parameters(self) -> None:
+        if self.max_iter == -1:
+            raise ValueError(
+                f"max_iter of {self._display_name()} must be an integer in [1, inf). Got -1. In SVC "
+                "this means no limit. Omit it, or set a large number: a fit ends when eps is proven."
+            )
+        super().check_parameters()
+        if not self.penalize_intercept and self.intercept_scaling != 1:
+            raise ValueError(
+                f"intercept_scaling of {self._display_name()} must be 1 with penalize_intercept=False: "
+                f"it scales the penalty of the intercept. Got {self.intercept_scaling!r}."
+            )
+
+    def specification(self, sqnorms, continues=False):
+        specification = super().specification(sqnorms, continues)
+        # Where C |x|^2 is small, `eps` alone would prove nothing: docs/certificates.md.
+        improvement = 1 - math.sqrt(self.eps)
+        specification = specification._replace(
+            eps=self.eps, required_improvement=improvement, keep_dual=True
+        )
+        if self.penalize_intercept or not self.fit_intercept:
+            return specification
+        sq_intercept_scaling = 0.0
+        if self._is_linear:
+            # The solution does not depend on it: it scales how far an update moves the intercept.
+            sq_intercept_scaling = (
+                1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
+            )
+        return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
+
+    def phases(self, run):
+        """See `BaseMarginClassifier.phases`."""
+        return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)
+
+    def plan(
+        self,
+        problem: Problem,
+        specification: Specification,
+        is_warm: bool = False,
+        start: NewtonStart | None = None,
+    ) -> Plan:
+        """Return the plan of a binary problem.
+
+        Parameters
+        ----------
+        problem : margins.solvers.base.Problem
+        specification : margins.solvers.specification.Specification
+        is_warm : bool
+            True: a run starts from dual variables that are expected to be near the solution.
+        start : margins.solvers.newton.newton.NewtonStart, optional
+            The start of the Newton steps, if the plan begins with them.
+
+        Returns
+        -------
+        margins.solvers.plans.Plan
+        """
+        return plan(problem, specification, self.solver, is_warm=is_warm, start=start)
+
+    def _rows(self, X, kernel):
+        if kernel == LINEAR and reads_gram(X, self.solver):
+            return gram_rows(X, coarse=rounds_gram(self.eps))
+        return super()._rows(X, kernel)
+
+    def centre(self, X):
+        """See `BaseMarginClassifier.centre`; a free intercept allows any."""
+        if self.penalize_intercept or not self.fit_intercept:
+            return None
+        if self.solver in ("auto", "newton"):
+            n_stored = X.nnz if is_sparse(X) else X.size
+            if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
+                return None  # Newton steps centre their Hessian, and copy nothing
+        return centre_of(X)
