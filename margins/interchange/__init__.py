@@ -1,10 +1,11 @@
-"""Export of fitted classifiers to scikit-learn and ONNX; certificates of models of other programs.
+"""Classifiers of and for other programs: scikit-learn, ONNX, LIBLINEAR, LIBSVM; certificates of any.
 
 `to_onnx` and `register_converters` need the extra `onnx`.
 """
 
 from margins.estimators.svms import to_sklearn
 from margins.interchange.certification import Certification
+from margins.interchange.libsvm import dump_libsvm, load_libsvm
 from margins.interchange.onnx import register_converters, to_onnx
 
-__all__ = ["Certification", "register_converters", "to_onnx", "to_sklearn"]
+__all__ = ["Certification", "dump_libsvm", "load_libsvm", "register_converters", "to_onnx", "to_sklearn"]
