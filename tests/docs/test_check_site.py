@@ -38,12 +38,6 @@ def test_links_that_lead_nowhere_are_found(site, fault):
     assert page == "index.html" and link in FAULTS[fault]
 
 
-def test_a_folder_without_a_site_is_an_error(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        check_site.main([str(tmp_path)])
-    assert "index.html" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
 @pytest.mark.parametrize("fault", IN_BROWSER)

@@ -155,29 +155,6 @@ def test_unknown_names_and_parts_are_errors_that_say_what_is_allowed():
         real_data.load("w8a", "test")
 
 
-@pytest.mark.parametrize("value", [None, ""])
-def test_unset_variable_is_an_error_that_names_it(monkeypatch, value):
-    monkeypatch.delenv("MARGINS_DATA", raising=False)
-    if value is not None:
-        monkeypatch.setenv("MARGINS_DATA", value)
-    assert real_data.available() == []
-    expected = r"MARGINS_DATA must be set to the folder that holds a9a/, w8a/, \.\.\. to load crx"
-    with pytest.raises(FileNotFoundError, match=expected):
-        real_data.load("crx")
-
-
-def test_missing_file_is_named_with_the_sets_at_hand(folder, tmp_path):
-    folder("bupa/bupa.data", b"85,92,45,27,31,0.0,1\n")
-    folder("a9a/a9a.bz2", b"+1 1:1\n")  # without its test part
-    assert real_data.available() == ["bupa"]
-    with pytest.raises(FileNotFoundError) as e:
-        real_data.load("crx")
-    path = tmp_path / "crx" / "crx.data"
-    assert str(e.value) == (
-        f"{path} must exist to load crx. Got no such file. Data sets complete under MARGINS_DATA: bupa."
-    )
-
-
 def test_file_of_another_form_is_rejected(folder):
     path = folder("wpbc/wpbc.data", b"N,1,2,3\nR,4,5,6\n")
     with pytest.raises(ValueError) as e:

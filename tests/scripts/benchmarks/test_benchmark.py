@@ -106,14 +106,6 @@ def test_bounds_of_the_optimum_meet_and_solvers_stay_above(loss, intercept):
     assert problem.dual(0.5 * alpha) <= objective * (1 + 1e-12)
 
 
-def test_missing_package_is_named_and_no_error(monkeypatch, capsys):
-    nowhere = peers.Solver("nobody's", None, None, "no_such_package_as_this")
-    monkeypatch.setattr(peers, "OTHERS", (nowhere,))
-    solvers, missing = peers.installed()
-    assert solvers == [] and list(missing) == ["no_such_package_as_this"]
-    assert "not here: no_such_package_as_this (ModuleNotFoundError" in benchmark.legend(solvers, missing)
-
-
 def test_solver_that_fails_or_does_not_reach_the_accuracy_is_marked():
     X, y = overlapping_classes()
     problem = peers.Problem(X, y, "squared_hinge", 0.5)
@@ -130,23 +122,6 @@ def test_solver_that_fails_or_does_not_reach_the_accuracy_is_marked():
     for name in ("broken", "lazy"):
         assert not rows[name]["reached"] and rows[name]["ratio"] is None
     assert rows["auto"]["ratio"] > 0
-
-
-@pytest.mark.skipif(not hasattr(measuring.signal, "setitimer"), reason="no alarm clock")
-def test_no_solver_reaches_an_unknown_optimum(monkeypatch):
-    X, y = overlapping_classes()
-    problem = peers.Problem(X, y, "squared_hinge", 0.5)
-    monkeypatch.setattr(peers, "ours", lambda *args, **params: Sleeper())
-    hurried = SimpleNamespace(**{**vars(SETTINGS), "limit": 0.05})
-    result = contests.contest(problem, 1e-3, ["auto"], hurried)
-    assert result["optimum"] is None and result["target"] is None
-    assert [row["solver"] for row in result["rows"]] == ["auto", "LinearSVC", "LinearSVC, primal"]
-    assert not any(row["reached"] or row["ratio"] for row in result["rows"])
-    assert [row["message"] for row in result["rows"][1:]] == ["no optimum is known"] * 2
-    shape = {"data": "hard", "n_samples": 90, "n_features": 4, "n_nonzero": 360}
-    assert "no optimum was found in time" in benchmark.text(
-        {**shape, "tasks": [{"task": "d", "C": 0.5, **result}]}
-    )
 
 
 class Sleeper:
@@ -194,10 +169,3 @@ def test_short_fits_are_many_in_a_row(monkeypatch):
     assert classifier is made[-1] and message is None
     assert wall >= measuring.TURN / 4
     assert cpu == pytest.approx(0.001)  # between the two readings of a fit
-
-
-def test_invalid_options_are_rejected(capsys):
-    with pytest.raises(SystemExit) as stop:
-        benchmark.main(["--data", "a9b"])
-    assert stop.value.code == 2
-    assert "Got 'a9b'" in capsys.readouterr().err

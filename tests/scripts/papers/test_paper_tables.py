@@ -115,14 +115,6 @@ def test_a_run_continues_with_the_draws_that_a_file_lacks(tmp_path):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_the_time_that_is_left_is_measured_by_the_draws_so_far():
-    block, results = Block(4, "noise 0", ("tau",), 5), Results("none.json")
-    assert np.isnan(block.seconds_left(results))
-    for seconds in (10.0, 20.0):
-        results.add(block.key, block.group, {"tau, last": 90.0}, seconds)
-    assert block.seconds_left(results) == 3 * 15
-
-
 def test_artificial_data_need_no_files(monkeypatch):
     monkeypatch.delenv("MARGINS_DATA", raising=False)
     assert {block.name for block in blocks_of((3, 4, 6, 7))} == set(PUBLISHED["4"])

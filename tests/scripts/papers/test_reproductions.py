@@ -118,31 +118,6 @@ def test_a_fit_without_its_proof_is_marked(paper, tmp_path, capfd):
     assert captured.err == ""
 
 
-@pytest.mark.parametrize(
-    ("folder", "options", "reason"),
-    [
-        ("", [], "MARGINS_DATA must be set"),
-        ("empty", [], "Got none to run"),
-        ("empty", ["--data", "a9b"], "Got 'a9b'"),
-        ("empty", ["--max-iter", "0"], "at least 1. Got 0"),
-        pytest.param(
-            *(
-                None,
-                ["--data", SET, "--json", "nowhere/file"],
-                "--json must be a file that can be written",
-            ),
-            marks=needs_data,
-        ),
-    ],
-)
-def test_invalid_options_are_rejected_with_the_reason(folder, options, reason, monkeypatch, capsys):
-    if folder is not None:
-        monkeypatch.setenv("MARGINS_DATA", folder)
-    with pytest.raises(SystemExit) as stop:
-        reproduce.main(["soft-margin", *options])
-    assert stop.value.code == 2 and reason in capsys.readouterr().err
-
-
 def overlapping_classes():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(60, 4))
@@ -196,14 +171,3 @@ def test_largest_tol_is_the_largest_of_the_grid_that_is_good():
     assert tried == [10, 1, 0.1, 0.01, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04, 0.03]
     fit = reporting.largest_tol(make, lambda fit: False, X, y, arguments)
     assert (fit.tol, fit.good) == (1e-6, False)
-
-
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [
-        *((None, 3, "-"), (84.5424, 5, "84.542"), (2592.0, 5, "2592.0"), (0.0045, 3, "0.00450")),
-        *((340490.4, 3, "340490"), (1.4e8, 3, "1.40e+08"), (0, 3, "0.00e+00")),
-    ],
-)
-def test_numbers_have_the_requested_digits(value, digits, text):
-    assert reporting.number(value, digits) == text

@@ -39,12 +39,6 @@ def test_mutants_are_drawn_in_turn_from_every_part_and_by_the_seed():
         assert lines[mutant.line - 1] == mutant.before != mutant.after
 
 
-def test_a_change_is_tested_by_the_tests_of_its_module_or_package_first():
-    assert mutants.tests_of(mutants.ROOT, "margins/_update.pyx") == ["tests/test_update.py"]
-    assert mutants.tests_of(mutants.ROOT, "margins/certificate.py") == ["tests/test_certificates.py"]
-    assert mutants.tests_of(mutants.ROOT, "margins/solvers/newton/newton.py") == ["tests/solvers"]
-
-
 @pytest.mark.parametrize(("failing", "n_runs"), [("tests/solvers", 1), ("", 2)])
 def test_all_tests_run_if_the_named_ones_find_nothing(tmp_path, monkeypatch, failing, n_runs):
     path, runs = "margins/solvers/auto.py", []

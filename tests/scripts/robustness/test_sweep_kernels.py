@@ -30,12 +30,3 @@ def test_the_gap_of_svc_follows_from_its_dual_variables(loss):
     assert rough > 1e-5 and abs(exact) < 1e-7
     assert problem.fit().certificates_[0].gap <= problem.required_gap
     assert problem.seconds_of_svc() < 1
-
-
-def test_the_summary_counts_the_fits(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["sweep_kernels.py", "--seed", "8", "--count", "3"])
-    sweep.main()
-    last = capsys.readouterr().out.splitlines()[-3:]
-    assert last[0].startswith("3 fits; unproven ")
-    assert last[1].startswith("time relative to SVC, percentiles [10, 25, 50, 75, 90, 99, 100]: ")
-    assert last[2].startswith("slower than 3 times SVC: ")
