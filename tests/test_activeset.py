@@ -136,16 +136,6 @@ def test_unlearning_without_dual_variables_is_rejected():
             )
 
 
-def test_accesses_are_counted():
-    X, y = np.array([[1.0], [-1.0], [2.0]]), np.array([1, -1, 1])
-    sets = ActiveSets((), 3)
-    weights = WeightVector(1)
-    rules = Rules(Mistake(), Additive(), NoShrink())
-    for _ in range(2):
-        sets.full_epoch(sample_problems.data_of(X, y), weights, rules, np.arange(3, dtype=np.int32))
-    assert sets.n_accesses == 6
-
-
 @pytest.mark.no_cover  # an interrupt may come while coverage holds a lock
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")

@@ -6,37 +6,10 @@ import exact_optima
 import numpy as np
 import oracles
 import pytest
-from bounded_problems import SLACK, noisy, schedules, separable
-from hypothesis import assume, given
+from bounded_problems import SLACK, noisy
+from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-
-
-def check_same_runs(problem, rules, schedule):
-    # Few epochs: with active sets and inseparable samples one of them takes a thousand passes.
-    traces = [oracles.run(problem.data, rule, problem.orders(2), **schedule) for rule in rules]
-    for trace in traces[1:]:
-        assert trace.updates == traces[0].updates
-        assert trace.n_updates == traces[0].n_updates
-        assert trace.epochs == traces[0].epochs
-        assert np.array_equal(trace.a, traces[0].a)
-        assert np.array_equal(trace.alpha, traces[0].alpha)
-
-
-@examples(20)
-@given(problem=separable(), schedule=schedules, b=st.integers(0, 40))
-def test_generalisations_without_their_feature_are_the_margin_perceptron(problem, schedule, b):
-    check_same_runs(
-        problem,
-        [
-            oracles.MarginPerceptron(b),
-            oracles.MPU(b),
-            oracles.MPU(b, math.inf, np.full(len(problem.data), math.inf)),
-            oracles.MPCS(0.0, b),
-            oracles.MPVS(0, b),
-        ],
-        schedule,
-    )
 
 
 def test_samples_are_reflected_augmented_and_extended():
@@ -82,15 +55,6 @@ def test_unlearning_removes_superfluous_samples():
     assert updates([[0.5], [2.0]], oracles.MPU(5, 5)) == [(1, 2), (0, 13), (1, -2), (0, 8)]
 
 
-def test_shrinking_oracles_follow_their_formulas():
-    data = np.array([[1.0, 0.0], [0.0, 1.0]])
-    order = [(0, 1)]
-    constant = oracles.run(data, oracles.MPCS(0.5, 1.0), order * 2)
-    assert constant.a.tolist() == [0.25 * 0.5 + 0.5, 0.25 + 1]
-    variable = oracles.run(data, oracles.MPVS(2, 1.0), order * 2)
-    assert variable.a == pytest.approx([(1 + 9) / 16, (4 + 16) / 16], rel=1e-15)
-
-
 def test_active_sets_nest_as_specified():
     # Sample 0 is misclassified at 0, 1, .., 10; sample 1 at 0, 4, 8.
     data = np.array([[1.0, 0.0], [0.0, 2.0]])
@@ -103,28 +67,6 @@ def test_active_sets_nest_as_specified():
     assert trace.a.tolist() == [8, 6]
     assert not trace.converged
     assert oracles.run(data, rule, [(0, 1)] * 9, levels=levels).epochs == 3
-
-
-def test_first_epoch_may_have_its_own_active_sets():
-    data = np.array([[1.0, 0.0], [0.0, 2.0]])
-    levels = [oracles.Level(4, oracles.below(1))]
-    rule = oracles.MarginPerceptron(10)
-    trace = oracles.run(data, rule, [(0, 1)] * 2, levels=levels, first_levels=())
-    assert [k for k, _ in trace.updates] == [0, 1, 0, 1, 0, 1, 0, 0, 0]
-
-
-@examples(10)
-@given(problem=separable(), split=st.integers(1, 4))
-def test_continued_run_is_one_run(problem, split):
-    orders = list(problem.orders(8))
-    rule = oracles.PDM(0.3)
-    whole = oracles.run(problem.data, rule, orders)
-    start = oracles.run(problem.data, rule, orders[:split])
-    before = start.n_updates
-    assume(not start.converged)
-    rest = oracles.run(problem.data, rule, orders[split:], start=start)
-    assert (rest.updates, rest.epochs) == (whole.updates, whole.epochs)
-    assert start.n_updates == before
 
 
 def test_maximum_margin_of_known_samples():

@@ -1,13 +1,9 @@
 """The registry's manners, with plug-in packages that exist only as metadata in a temporary folder."""
 
 import importlib.metadata
-import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.algorithms.pdm import DynamicMarginPerceptron
@@ -109,14 +105,6 @@ def test_built_ins_cannot_be_shadowed(install):
     assert {"pdm", "alpha:pdm"} <= set(margins.available())
 
 
-def test_every_available_name_can_be_loaded(install):
-    install("alpha", "pdm", GOOD)
-    install("alpha", "twin", GOOD)
-    install("beta", "twin", GOOD)
-    for name in margins.available():
-        assert margins.get(name)
-
-
 def test_a_class_can_be_registered_for_this_process(registered):
     class Algorithm(BaseMarginClassifier):
         """An algorithm of this test."""
@@ -136,15 +124,6 @@ def test_register_rejects_taken_names_and_other_things(registered):
         margins.register("three", 3)
     with pytest.raises(ValueError, match=r"must be a str without ':'\. Got 'a:b'\."):
         margins.register("a:b", DynamicMarginPerceptron)
-
-
-def test_importing_margins_imports_neither_algorithms_nor_scikit_learn():
-    code = (
-        "import margins, sys; margins.available(); "
-        "print([name for name in sys.modules if 'sklearn' in name or 'margins.alg' in name])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
 
 
 MALFORMED = {
@@ -176,15 +155,6 @@ def test_malformed_entry_points_of_another_package_change_nothing(install, malfo
     assert margins.registry.provider("forgetron") == "alpha"
     assert margins.registry.name_of(margins.get("forgetron")) == "forgetron"
     assert margins.registry.name_of(DynamicMarginPerceptron) == "pdm"
-
-
-def test_malformed_entry_points_do_not_disturb_a_fit(malformed_package, capsys):
-    # Arrays, as scikit-learn looks for packages of data frames where it is given lists.
-    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
-    y = np.array([0, 0, 1, 1])
-    with pytest.warns(ConvergenceWarning, match=r"^pdm \(DynamicMarginPerceptron\) did not converge"):
-        margins.get("pdm")(max_iter=1, verbose=1, C=math.inf).fit(X, y)
-    assert capsys.readouterr().out.startswith("pdm: ")
 
 
 def test_unreadable_entry_points_are_reported_with_an_unknown_name(malformed_package, capsys):

@@ -65,24 +65,6 @@ def test_every_access_follows_the_oracle(name, multiple, delta2, problem, seed):
     assert_same(weights, y, trace, delta2)
 
 
-@pytest.mark.parametrize("layout", sample_problems.LAYOUTS)
-@SETTINGS
-@given(problem=sample_problems.problems(), seed=st.integers(0, 99))
-def test_every_layout_gives_the_same_run(layout, problem, seed):
-    X, y = problem
-    orders = sample_problems.orders_of(len(X), 12, seed)
-    rules = rules_of(Unlearning(30, 200), multiple=True)
-    expected, n_epochs, converged = sample_problems.run(
-        sample_problems.data_of(X, y, 1.0, 4.0), rules, orders
-    )
-    data = sample_problems.data_of(sample_problems.LAYOUTS[layout](X), y, 1.0, 4.0)
-    weights, *end = sample_problems.run(data, rules, orders)
-    assert end == [n_epochs, converged]
-    np.testing.assert_array_equal(weights.weights, expected.weights)
-    np.testing.assert_array_equal(weights.dual, expected.dual)
-    assert (weights.label_sum, weights.sqnorm) == (expected.label_sum, expected.sqnorm)
-
-
 @SETTINGS
 @given(
     problem=sample_problems.problems(),
@@ -139,27 +121,6 @@ def test_shrinking_runs_follow_the_oracle_to_rounding(oracle, make, multiple, de
 
 
 @SETTINGS
-@given(problem=sample_problems.problems(), seed=st.integers(0, 99), multiple=st.booleans())
-def test_without_shrinking_or_unlearning_all_are_the_margin_perceptron(problem, seed, multiple):
-    X, y = problem
-    orders = sample_problems.orders_of(len(X), 12, seed)
-    data = sample_problems.data_of(X, y, 1.0, 1.0)
-    most = math.inf if multiple else 1
-    expected, _ = sample_problems.replay(
-        data, Rules(FixedThreshold(9), Additive(most=most), NoShrink()), orders
-    )
-    constant, variable, none = ConstantShrink(0), VariableShrink(0), NoShrink()
-    for condition, shrink in (
-        (ShrunkThreshold(9, constant), constant),
-        (ShrunkThreshold(9, variable), variable),
-        (ShrunkThreshold(9, none), none),
-        (Unlearning(9, math.inf), none),
-    ):
-        updates, _ = sample_problems.replay(data, Rules(condition, Additive(most=most), shrink), orders)
-        assert updates == expected
-
-
-@SETTINGS
 @given(problem=sample_problems.problems(), seed=st.integers(0, 99))
 def test_the_slack_term_equals_a_materialised_column(problem, seed):
     X, y = problem
@@ -176,31 +137,6 @@ def test_the_slack_term_equals_a_materialised_column(problem, seed):
     assert implicit_updates == explicit_updates
     np.testing.assert_array_equal(weights.weights, materialised.weights[: X.shape[1]])
     assert weights.sqnorm == materialised.sqnorm
-
-
-@SETTINGS
-@given(
-    problem=sample_problems.problems(),
-    seed=st.integers(0, 99),
-    factor=st.sampled_from([0.25, 2.0, 1024.0]),
-)
-def test_scaling_everything_changes_no_update(problem, seed, factor):
-    X, y = problem
-    orders = sample_problems.orders_of(len(X), 8, seed)
-    for make in (
-        lambda f: FixedThreshold(9 * f),
-        lambda f: Unlearning(9 * f, 90 * f),
-        lambda f: DynamicMargin(0.5),
-    ):
-        original, _ = sample_problems.replay(
-            sample_problems.data_of(X, y, 1.0, 1.0), rules_of(make(1.0), multiple=True), orders
-        )
-        scaled, _ = sample_problems.replay(
-            sample_problems.data_of(X * factor, y, factor, factor**2),
-            rules_of(make(factor**2), multiple=True),
-            orders,
-        )
-        assert scaled == original
 
 
 def test_a_lazy_scale_is_renormalised_before_it_underflows():
@@ -224,18 +160,6 @@ def test_a_sample_of_no_length_takes_its_whole_bound_at_once():
     )
     assert (0, 50) in updates and weights.dual[0] == 50
     assert weights.dual_sum == weights.dual.sum()
-
-
-def test_an_empty_row_is_learned_through_the_bias_alone():
-    X, y = np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([1, -1])
-    trace = oracles.run(oracles.data_of(X, y), oracles.Perceptron(), sample_problems.orders_of(2, 20, 0))
-    updates, weights = sample_problems.replay(
-        sample_problems.data_of(sample_problems.LAYOUTS["CSR"](X), y),
-        rules_of(Mistake()),
-        sample_problems.orders_of(2, 20, 0),
-    )
-    assert updates == trace.updates and trace.converged
-    assert_same(weights, y, trace)
 
 
 def test_recompute_repairs_the_squared_norm_and_rescale_scales_all():

@@ -29,6 +29,7 @@ FORMULAS = [
     ("mistakes_square_deviation", (6, 2, 0), 9),
     ("mistakes_square_deviation", (6, 2, 4), 25),
     ("mistakes_learned_threshold", (6, 2, 4), 4 * 25),
+    ("fixed_margin_updates", (6, 2, 0.5), (1 + 1 / E) * (4 * 2.5 + 9 * math.log((1 + E) / 0.5 * 2.5))),
     ("dynamic_margin_updates", (7, 2, 1), 49 / 4),
     ("dynamic_margin_updates", (6, 2, 0.5), (1 + 1 / E) * 9 * math.log((1 + E) * 9)),
     *[(f"margin_perceptron_{kind}", arguments, value) for kind, arguments, value in MARGIN_PERCEPTRON],

@@ -11,7 +11,6 @@ import pytest
 from algorithm_groups import NAMES, SILENT, STOPPING, quiet, shown_name
 from certified_problems import PROVING, SLACK, Problem, accuracies, assert_true, problems
 from hypothesis import given
-from hypothesis import strategies as st
 from properties import examples
 from sklearn.exceptions import ConvergenceWarning
 
@@ -96,18 +95,6 @@ def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, proble
     if classifier.converged_:
         assert certificate.fraction >= 1 - eps
         assert certificate.margin >= (1 - eps) * problem.maximum_margin * (1 - SLACK)
-
-
-@quiet
-@pytest.mark.parametrize("name", ["pdm", "pdm-succ"])
-@examples(30)
-@given(problem=problems(separable=True), eps=st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.01]))
-def test_dynamic_margin_after_a_pass_without_updates_satisfies_the_theorem(name, problem, eps):
-    # Theorem 3.2: it ends, and not short of its accuracy by more than rounding.
-    classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=2000)
-    assert classifier.n_iter_ == 2000 or classifier.converged_
-    if classifier.converged_:
-        assert classifier.certificates_[0].fraction >= 1 - eps
 
 
 @quiet

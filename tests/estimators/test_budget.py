@@ -3,7 +3,6 @@
 import math
 import pickle
 
-import exact_optima
 import numpy as np
 import oracles
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from properties import examples
-from sample_problems import orders_of
 from scipy import sparse
 
 import margins
@@ -119,30 +117,6 @@ def test_fit_equals_the_replay_bit_for_bit(variant, C, beta, seed, n_epochs):
     assert fit.n_updates_ == replay.n_changes
     assert [epoch.mistakes for epoch in fit.learning_curve_[0]] == counts
     assert fit.converged_ == (counts[-1] == 0)
-
-
-@examples(20)
-@given(seed=SEEDS, beta=st.sampled_from([0.0, 0.1, 1.0, 5.0]))
-def test_distilled_cache_is_never_larger_than_its_bound(seed, beta):
-    # (R^2 + 2 beta) / gamma^2: Remark 3 of Panagiotakopoulos & Tsampouka (2010).
-    X, y = integers(seed, separable=True)
-    if len(set(y)) < 2:
-        return
-    data = oracles.data_of(X, y)
-    gamma = exact_optima.maximum_margin(data)
-    assert gamma > 0
-    sqradius = max(row @ row for row in data)
-    bound = (sqradius + 2 * beta * sqradius) / gamma**2
-    rows = rows_of(X)
-    kernel_data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, 0.0, math.inf)
-    weights, cache = WeightVector(X.shape[1], len(y)), Cache()
-    rules = Rules(FixedThreshold(beta * sqradius), Additive(most=1), NoShrink())
-    for order in orders_of(len(y), 8, seed):
-        for k in order:  # one by one, to look at the cache after each
-            cache.full_epoch(kernel_data, weights, rules, np.array([k], dtype=np.int32))
-            assert cache.n_members <= bound * (1 + 1e-9)
-            assert weights.sqnorm <= cache.n_members * sqradius * (1 + 2 * beta) * (1 + 1e-9)
-            assert weights.dual_sum == cache.n_members
 
 
 @each_variant

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.pipeline import make_pipeline
 
 import margins
 
@@ -14,10 +13,6 @@ def data(n_classes=2):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(20 * n_classes, 3))
     return X, np.arange(len(X)) % n_classes
-
-
-def test_before_a_fit_there_is_nothing_to_show():
-    assert "margins-certificates" not in margins.MarginClassifier()._repr_html_()
 
 
 def test_after_a_fit_the_solver_and_the_certificate_are_shown_once():
@@ -61,11 +56,3 @@ def test_the_display_says_which_margin_it_shows():
     assert "count the intercept as one more weight" in text()
     assert "The intercept is free" in text(penalize_intercept=False)
     assert "through the origin" in text(fit_intercept=False)
-
-
-def test_streams_and_pipelines_are_shown():
-    X, y = data()
-    classifier = margins.get("pa-i")(random_state=0).partial_fit(X, y, classes=[0, 1])
-    block = classifier._repr_html_()
-    assert "<th" not in block[block.index("margins-certificates") :]
-    assert "MarginClassifier" in make_pipeline(margins.MarginClassifier()).fit(X, y)._repr_html_()

@@ -87,9 +87,6 @@ def test_class_weights_work_as_in_svc(params):
     assert_allclose(ours.decision_function(X), svc.decision_function(X), atol=1e-4)
 
 
-# Votes.
-
-
 # Every pair is a problem with a certificate.
 
 

@@ -77,19 +77,6 @@ def test_rejected_chunk_leaves_the_stream_as_it_was(name):
 
 
 @few_kinds
-def test_rejected_first_chunk_begins_no_stream(name):
-    X, y = clouds(n_classes=3)
-    long = X.copy()
-    long[3] *= 1e200
-    classifier, classes = make(name), [0, 1, 2]
-    for part, labels, weight in ((X, y + 1, None), (X[:, :3], y, np.full(60, -1.0)), (long, y, None)):
-        with pytest.raises(ValueError):
-            classifier.partial_fit(part, labels, classes, weight)
-    fresh = make(name).partial_fit(X, y, classes)
-    assert_same_fit(classifier.partial_fit(X, y, classes), fresh)
-
-
-@few_kinds
 def test_parameters_that_no_stream_supports_are_rejected(name):
     X, y = clouds()
     given = {"class_weight": "balanced"}

@@ -109,9 +109,3 @@ def test_chunks_are_refused():
     chunks = Chunks([lambda: (X, y)])
     with pytest.raises(ValueError, match="tol of .* must be None.* Got 0.1"):
         margins.get("perceptron")(tol=0.1).fit(chunks)
-
-
-@pytest.mark.parametrize("value", [-1.0, "a", np.nan])
-def test_invalid_values_of_tol_are_rejected(value):
-    with pytest.raises(ValueError, match="tol of"):
-        margins.get("pa")(tol=value).fit(*noisy())

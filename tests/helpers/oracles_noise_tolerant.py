@@ -273,25 +273,6 @@ def voted_scores(trace, rows, start=0):
     return votes
 
 
-def voted_scores_by_recursion(trace, gram_rows, y, *, eta=1.0, theta_init=0.0, C=1.0):
-    """The same from the list of mistakes alone, in k steps of one number each.
-
-    s_i = s_{i-1} + eta y_j K(x_j, x) and theta_i = theta_{i-1} - eta y_j C, where j is mistake i.
-
-    Source: Freund & Schapire (1999), section 3 (kernels).
-    """
-    result = []
-    for row in np.asarray(gram_rows, dtype=float):
-        s, theta = 0.0, theta_init
-        votes = trace.votes[0] * np.sign(s - theta)
-        for vote, j in zip(trace.votes[1:], trace.mistakes, strict=True):
-            s += eta * y[j] * row[j]
-            theta -= eta * y[j] * C
-            votes += vote * np.sign(s - theta)
-        result.append(votes)
-    return np.array(result)
-
-
 def tail_start(trace, rows, labels):
     """Return the start s of the tail with the fewest errors on these samples; the least such s.
 

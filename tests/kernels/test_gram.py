@@ -11,14 +11,12 @@ from scipy import sparse
 
 import margins
 from margins.estimators import margin_classifier
-from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.kernels import gram
 from margins.solvers import auto
 from margins.solvers.auto import gram_pays
 
 ALGORITHMS = {name: margins.get(name) for name in margins.available()}
 SOLVERS = ("auto", "conjugate", "unlearning", "dcd")
-PROVING = [n for n, algorithm in ALGORITHMS.items() if issubclass(algorithm, MaximumMarginClassifier)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -105,23 +103,6 @@ def test_every_solver_learns_the_same(solver, loss, C, n_classes, without):
                 assert each.fraction >= 0.95 if is_separated else each.upper_bound < 1e-6
         return
     assert_same(with_gram, with_features)
-
-
-@pytest.mark.parametrize("name", PROVING)
-def test_papers_algorithms_read_the_samples_themselves(name, monkeypatch):
-    X, y = few()
-    monkeypatch.setattr(gram, "gram_rows", lambda *_, **__: pytest.fail("made"))
-    monkeypatch.setattr(margin_classifier, "gram_rows", gram.gram_rows)
-    seen = []
-
-    class Watched(ALGORITHMS[name]):
-        def phases(self, run):
-            seen.append((run.features, run.data.rows.is_kernel))
-            yield from super().phases(run)
-
-    params = make(name, C=0.5, gamma=0.01).get_params()
-    Watched(**{**params, "max_iter": 3}).fit(X, y)
-    assert seen == [(None, False)]
 
 
 def test_newton_steps_read_the_samples_themselves(monkeypatch):

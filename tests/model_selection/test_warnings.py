@@ -55,13 +55,6 @@ def test_a_study_from_its_cache_warns_alike(tmp_path):
     assert warnings_of(study) == warnings_of(study) != []
 
 
-def test_a_fit_of_several_classes_warns_once():
-    X, y = load_iris(return_X_y=True)
-    (message,) = warnings_of(margins.MarginClassifier(**SHORT, C=1e3, eps=1e-6).fit, X, y)
-    assert "did not converge for class" in message
-    assert message.endswith("Nor did 2 of the other 2 problems.")
-
-
 def test_a_path_warns_once_of_the_worst():
     (message,) = warnings_of(margins.svm_path, X, Y, [1.0, 1000.0], **SHORT)
     assert message.startswith(

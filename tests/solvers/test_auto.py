@@ -136,24 +136,6 @@ def test_a_named_solver_is_planned_or_the_reason_is_stated(make, loss, solver):
     assert str(error.value).endswith("Allowed here: " + ", ".join(map(repr, ["auto", *serving])) + ".")
 
 
-@pytest.mark.parametrize(
-    ("solver", "params", "why_not"),
-    [
-        ("newton", {"C": math.inf}, "no finite objective"),
-        ("newton", {"kernel": "rbf"}, "which a kernel does not provide"),
-        ("conjugate", {"C": math.inf}, "the hard margin"),
-        ("decomposition", {}, "and linear data have none"),
-    ],
-)
-def test_estimators_reject_solvers_that_are_not_applicable(solver, params, why_not):
-    X, y = clouds()
-    for call in ("fit", "explain"):
-        classifier = Auto(solver=solver, **params)
-        with pytest.raises(ValueError, match=why_not):
-            getattr(classifier, call)(X, y)
-        assert not hasattr(classifier, "coef_")
-
-
 @quiet
 @pytest.mark.parametrize("C", [1.0, math.inf])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

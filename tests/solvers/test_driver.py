@@ -119,15 +119,6 @@ def test_until_ends_the_run_as_converged():
     assert outcome.converged and outcome.message is None and len(run.phases) == 1
 
 
-def test_a_proof_of_infeasibility_ends_the_run():
-    run = run_of(eps=None)
-    infeasible = {1: None, 2: "there is no such margin"}
-    phase = Phase(solver=Scripted(BUSY, BUSY, BUSY), infeasible=lambda run: infeasible[run.n_epochs])
-    outcome = run.train([phase, Phase(solver=Scripted())])
-    assert run.n_epochs == 2 and len(run.phases) == 1
-    assert outcome.message == "there is no such margin" and not outcome.converged
-
-
 @pytest.mark.parametrize("eps", [None, 1e-12])
 @pytest.mark.parametrize("epochs", [None, 2])
 def test_no_phase_begins_after_max_iter(epochs, eps):
