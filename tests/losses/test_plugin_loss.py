@@ -7,8 +7,7 @@ import oracles
 import pytest
 from modified_huber import ModifiedHuber
 from numpy.testing import assert_allclose
-from problems import clouds, integers, noisy
-from sample_problems import ALL_LAYOUTS
+from problems import noisy
 from scipy.optimize import minimize
 
 import margins
@@ -118,17 +117,6 @@ def test_fits_without_convergence_have_valid_certificates(max_iter, tuned):
     w = np.append(short.coef_[0], short.intercept_[0])
     primal = objective(w, oracles.data_of(X, y), np.full(300, 100.0))[0]
     assert primal == pytest.approx(certificate.primal, rel=1e-9)
-
-
-def test_layouts_and_threads_make_no_difference():
-    X, y = integers(5, m=60)
-    expected = fit(X, y)
-    for layout in ALL_LAYOUTS.values():
-        assert_allclose(fit(layout(X), y).coef_, expected.coef_, rtol=1e-5, atol=1e-7)
-    X, y = clouds(m=200, n_classes=3)
-    one, two = (fit(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert one.converged_
-    np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
 def test_a_solver_that_is_not_applicable_is_an_error_with_the_reason():

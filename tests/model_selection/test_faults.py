@@ -174,26 +174,6 @@ def test_folders_that_cannot_be_are_one_clear_error(bad, tmp_path):
         study_of(cache=folder)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
-)
-def test_records_overwritten_or_cut_at_random_are_computed_again(seed, tmp_path, undisturbed, calls):
-    generator = np.random.default_rng(seed)
-    study_of(cache=tmp_path)
-    paths = records(tmp_path)
-    for place, number in enumerate(generator.permutation(len(paths))[:8]):
-        text = bytearray(paths[number].read_bytes())
-        where = int(generator.integers(len(text)))
-        changed = bytearray(text)
-        changed[where] ^= 1 << int(generator.integers(8))
-        damaged = (text[:where], generator.bytes(len(text)), changed, text + text[:1])
-        paths[number].write_bytes(damaged[place % 4])
-    assert study_of(cache=tmp_path) == undisturbed
-    assert len(calls) == N_TASKS + 8
-    assert study_of(cache=tmp_path) == undisturbed
-    assert len(calls) == N_TASKS + 8
-
-
 def test_agreement_without_hard_links(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", failing(os.link, errno.EPERM, range(9)))
     one, other = Cache(tmp_path, "test"), Cache(tmp_path, "test")

@@ -297,15 +297,6 @@ def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
     assert study.lockstep_reason == "the metric 'size' may need more than the scores of a classifier"
 
 
-def test_the_kernel_for_lockstep_gives_what_fits_give(monkeypatch):
-    study = double_cross_validation(pam(), GRID, X, y, outer=3, inner=3, random_state=0)
-    assert study.lockstep
-    monkeypatch.setattr(lockstep, "reason_against", lambda estimator, settings: "forbidden")
-    apart = double_cross_validation(pam(), GRID, X, y, outer=3, inner=3, random_state=0)
-    for one, other in zip(study.tables, apart.tables, strict=True):
-        assert_array_equal(one.scores["accuracy"], other.scores["accuracy"])
-
-
 def test_estimator_stays_as_it_is():
     given = SGDClassifier(n_jobs=2, max_iter=5, tol=None)
     before = given.get_params()

@@ -12,7 +12,6 @@ import margins
 from margins.model_selection import (
     Stages,
     Study,
-    compare,
     double_cross_validation,
     parameter_search,
     t_interval,
@@ -97,16 +96,3 @@ def test_intervals_of_shares_are_within_0_and_1(study):
     assert t_interval(scores, 0.999).high > 1
     for interval in (study.interval(confidence=0.999), study.corrected_interval(confidence=0.999)):
         assert interval.high == 1 and interval.low > 0
-
-
-def test_tables_of_papers(study):
-    other = double_cross_validation(
-        margins.get("pam")(max_iter=1), {"tau": [0, 0.5]}, X, y, outer=4, inner=3, random_state=0
-    )
-    comparison = compare({"three": study, "one": other})
-    for table in (study, comparison):
-        assert "\\begin{tabular}" in table.to_latex() and "\\caption{Of pam}" in table.to_latex(
-            caption="Of pam"
-        )
-        assert table.to_markdown().startswith("|")
-    assert study.to_markdown("settings").count("\n") == 1 + 4 * 3

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from partitioned_problems import chunks_of, objective, problem, sparse_problem
+from problems import assert_agree
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -19,12 +20,6 @@ from margins.partitions.store import MAX_ENDED, MAX_FITS, STORE, Store
 each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 
 
-def assert_same_optimum(partitioned, direct):
-    """Both intervals [dual, primal] hold the optimum: neither primal value is below the other dual."""
-    for one, other in zip(partitioned.certificates_, direct.certificates_, strict=True):
-        assert one.dual <= other.primal * (1 + 1e-9) and other.dual <= one.primal * (1 + 1e-9)
-
-
 @each_loss
 @pytest.mark.parametrize(("C", "fit_intercept"), [(0.01, True), (30.0, True), (1.0, False)])
 def test_the_optimum_is_that_in_memory(loss, C, fit_intercept):
@@ -33,7 +28,7 @@ def test_the_optimum_is_that_in_memory(loss, C, fit_intercept):
     partitioned = margins.MarginClassifier(**options).fit(chunks_of(X, y, 7))
     direct = margins.MarginClassifier(**options).fit(X, y)
     assert partitioned.converged_ and partitioned.solver_ == "newton"
-    assert_same_optimum(partitioned, direct)
+    assert_agree(partitioned, direct)
     assert partitioned.certificates_[0].primal == pytest.approx(objective(partitioned, X, y), rel=1e-12)
     np.testing.assert_allclose(partitioned.coef_, direct.coef_, atol=0.05 * abs(direct.coef_).max())
     assert partitioned.classes_.tolist() == ["a", "b"] and partitioned.n_features_in_ == 8
@@ -74,7 +69,7 @@ def test_storage_and_types_of_chunks_may_be_any(loss, dtype, storage):
     options = {"loss": loss, "eps": 1e-3, "random_state": 0}
     partitioned = margins.MarginClassifier(**options).fit(Chunks(chunks))
     assert partitioned.converged_
-    assert_same_optimum(partitioned, margins.MarginClassifier(**options).fit(X, y))
+    assert_agree(partitioned, margins.MarginClassifier(**options).fit(X, y))
 
 
 @each_loss
@@ -88,7 +83,7 @@ def test_hessian_vector_products_of_many_features(loss, keeps_rows, storage, mon
     options = {"loss": loss, "eps": 1e-3, "random_state": 0}
     partitioned = margins.MarginClassifier(**options).fit(chunks)
     assert partitioned.converged_
-    assert_same_optimum(partitioned, margins.MarginClassifier(**options).fit(X, y))
+    assert_agree(partitioned, margins.MarginClassifier(**options).fit(X, y))
     assert partitioned.certificates_[0].primal == pytest.approx(objective(partitioned, X, y), rel=1e-12)
     # Without kept rows each product takes a pass.
     assert (partitioned.n_iter_ > 50) == (not keeps_rows)
@@ -107,7 +102,7 @@ def test_several_classes_share_the_passes(loss):
     partitioned = margins.MarginClassifier(**options).fit(Chunks([reader(part) for part in parts]))
     direct = margins.MarginClassifier(**options).fit(X, y)
     assert partitioned.converged_ and partitioned.coef_.shape == (4, 8)
-    assert_same_optimum(partitioned, direct)
+    assert_agree(partitioned, direct)
     assert len(reads) == 3 * (1 + partitioned.n_iter_)
     for k in range(4):
         value = objective(partitioned, X, y, problem=k)
@@ -128,7 +123,7 @@ def test_class_and_sample_weights_are_those_in_memory(loss, class_weight, weight
     partitioned = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3, weight))
     direct = margins.MarginClassifier(**options).fit(X, y, weight)
     assert partitioned.converged_
-    assert_same_optimum(partitioned, direct)
+    assert_agree(partitioned, direct)
 
 
 def test_samples_that_are_much_longer_than_most_have_a_wider_smoothing():
@@ -137,7 +132,7 @@ def test_samples_that_are_much_longer_than_most_have_a_wider_smoothing():
     options = {"loss": "hinge", "eps": 1e-2, "random_state": 0, "max_iter": 300}
     partitioned = margins.MarginClassifier(**options).fit(chunks_of(X, y, 4))
     assert partitioned.converged_
-    assert_same_optimum(partitioned, margins.MarginClassifier(**options).fit(X, y))
+    assert_agree(partitioned, margins.MarginClassifier(**options).fit(X, y))
 
 
 def test_rounding_is_stated_where_C_is_large():
@@ -172,7 +167,7 @@ def test_a_large_memory_map_is_read_in_chunks_and_a_small_one_is_not(tmp_path, m
     monkeypatch.setattr("margins.partitions.sources.is_large_map.__defaults__", (1000,))
     partitioned = margins.MarginClassifier(random_state=0).fit(mapped, y)
     assert not hasattr(partitioned, "dual_coef_")
-    assert_same_optimum(partitioned, whole)
+    assert_agree(partitioned, whole)
     assert hasattr(margins.MarginClassifier(solver="dcd", random_state=0).fit(mapped, y), "dual_coef_")
 
 
@@ -219,7 +214,7 @@ def test_a_lost_state_of_many_features_is_computed_again(monkeypatch):
     classifier = margins.MarginClassifier(**options).fit(chunks_of(X, y, 3))
     # A state that is computed again has sums of another rounding, so the epochs may differ.
     assert classifier.converged_
-    assert_same_optimum(classifier, expected)
+    assert_agree(classifier, expected)
     # A model is as close to the optimum as the root of twice its gap, by strong convexity.
     (one,), (other,) = classifier.certificates_, expected.certificates_
     within = sum(math.sqrt(2 * (certificate.primal - certificate.dual)) for certificate in (one, other))
@@ -325,7 +320,7 @@ def test_an_empty_chunk_is_left_out():
     chunks = Chunks([(X[:0], y[:0]), (X[:200], y[:200]), (X[200:200], y[:0]), (X[200:], y[200:])])
     classifier = margins.MarginClassifier(eps=1e-3, random_state=0).fit(chunks)
     assert classifier.converged_
-    assert_same_optimum(classifier, margins.MarginClassifier(eps=1e-3, random_state=0).fit(X, y))
+    assert_agree(classifier, margins.MarginClassifier(eps=1e-3, random_state=0).fit(X, y))
 
 
 def test_score_of_chunks_equals_the_score_of_their_samples():

@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
-from margins import bounds
 from margins.data.chunks import Chunks
 from margins.estimators.partitioned import IN_MEMORY
 from margins.partitions import streamed
@@ -160,23 +159,6 @@ def test_storage_loss_and_weights(storage, loss):
         assert (classifier.dual_coef_[0, ~kept] == 0).all()
         classifier.dual_coef_ = classifier.dual_coef_[:, kept]
         assert_proven(classifier, X[kept], y[kept], total[kept])
-
-
-def test_updates_are_bounded_by_the_theorems():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5))
-    y = np.sign(X @ np.ones(5))
-    X += 0.3 * y[:, np.newaxis]
-    chunks, R = chunks_of(X, y, 7), math.sqrt((X**2).sum(axis=1).max() + 1)
-    gamma = margins.MarginClassifier(C=np.inf, eps=1e-3).fit(X, y).certificates_[0].margin
-    pdm = margins.get("pdm")(C=np.inf, eps=0.1, stop="clean-pass", random_state=0).fit(chunks)
-    assert pdm.converged_ and 0 < pdm.n_updates_ <= bounds.dynamic_margin_updates(R, gamma, 0.1)
-    perceptron = margins.get("perceptron")(C=np.inf, random_state=0).fit(chunks)
-    assert perceptron.converged_ and 0 < perceptron.n_updates_ <= bounds.perceptron_updates(R, gamma)
-    classical = margins.get("margin-perceptron")(C=np.inf, b=2.0, random_state=0).fit(chunks)
-    assert classical.converged_
-    assert 0 < classical.n_updates_ <= bounds.margin_perceptron_updates(R, gamma, 2 * R**2)
-    assert classical.certificates_[0].margin >= bounds.margin_perceptron_fraction(R, 2 * R**2) * gamma
 
 
 @pytest.mark.parametrize("name", LEVELS)

@@ -53,14 +53,6 @@ def test_examples_print_what_they_show(page, plug_in):
     assert not complaints, "".join(complaints)
 
 
-def test_plug_in_can_be_registered_without_a_package(plug_in, monkeypatch):
-    monkeypatch.setattr(margins.registry, "_registered", {})
-    algorithm = importlib.import_module(plug_in).HalvingPerceptron
-    margins.register("halves", algorithm)
-    assert margins.get("halves") is algorithm
-    assert algorithm().get_params()["start"] == 0.5
-
-
 def test_table_of_speeds_is_what_the_demo_prints():
     ((_, text),) = blocks("text", "docs/benchmarks.md")
     lines = text.splitlines()

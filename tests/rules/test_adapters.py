@@ -296,10 +296,3 @@ def test_a_c_update_of_nine_doubles_gets_sum_label_and_threshold():
 def test_functions_are_not_compiled(make):
     with pytest.raises(TypeError, match="compile must be None. Got 'numba'. .*rules.Native"):
         make(dynamic, compile="numba")
-
-
-@pytest.mark.parametrize("kind", FUNCTIONS)
-def test_a_function_compiled_by_numba_runs_as_the_built_in(kind):
-    numba = pytest.importorskip("numba", reason="numba is not a dependency")
-    function = numba.cfunc(numba.float64(*[numba.float64] * N_DOUBLES[kind]))(FUNCTIONS[kind])
-    assert run(with_rule(kind, Native(LowLevelCallable(function.ctypes)))) == run(BUILT_IN[kind])

@@ -94,16 +94,6 @@ def test_variable_shrink_repeats_a_billion_updates_in_closed_form():
     assert add == pytest.approx(2e9 * (1 - 1 / 16) / 4, rel=1e-8)
 
 
-@pytest.mark.parametrize("lam", [0, 1e-12, 1e-3, 0.5])
-def test_constant_shrink_repeats_like_single_steps(lam):
-    for mu in (1, 2, 7, 50):
-        shrink, add = ConstantShrink(lam).py_repeat(mu)
-        s, c = 1.0, 0.0
-        for _ in range(mu):
-            s, c = s * (1 - lam), c * (1 - lam) + 1
-        assert (shrink, add) == (pytest.approx(s, rel=1e-12), pytest.approx(c, rel=1e-12)), mu
-
-
 def test_a_shrink_without_closed_form_is_repeated_one_by_one():
     assert Shrink().py_repeat(5) == (1, 5)
     assert not Shrink().is_identity
@@ -165,22 +155,6 @@ def test_multiplicity_under_constant_shrinking(lam, N, p, b):
     count = still_misclassified(rules, float(p), float(N), state)
     if count:
         assert abs(rules.py_repetitions(p, N, state) - count) <= (lam > 0)
-
-
-@QUICK
-@given(t=st.integers(1, 10**6), N=STEPS, p=st.integers(-(10**6), 10**6), b=st.integers(0, 10**9))
-def test_closed_forms_agree_with_the_search(t, N, p, b):
-    class Searched(ShrunkThreshold):
-        def repeats_with(self, shrink):
-            return False
-
-    for shrink in (VariableShrink(1), ConstantShrink(1e-12), VariableShrink(0)):
-        closed = shrinking(b, shrink)
-        searched = Rules(Searched(b, shrink), Additive(), shrink)
-        state = {"t": t, "sqnorm": 1.0}
-        p = min(p, b)  # misclassified to begin with
-        count = closed.py_repetitions(p, N, state)
-        assert searched.py_repetitions(p, N, state) == pytest.approx(count, abs=1, rel=1e-9)
 
 
 def test_multiplicity_respects_its_cap():
