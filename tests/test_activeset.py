@@ -1,11 +1,7 @@
 """Loops over samples: nested active sets, the opening epoch, Ctrl-C, counts, errors of rules."""
 
 import math
-import os
-import signal
 import sys
-import threading
-import time
 
 import numpy as np
 import oracles
@@ -23,7 +19,6 @@ from margins.rules import (
     Additive,
     CoordinateStep,
     DynamicMargin,
-    FixedThreshold,
     HarmonicDecay,
     MarginError,
     Mistake,
@@ -134,27 +129,6 @@ def test_unlearning_without_dual_variables_is_rejected():
             ActiveSets(levels, 2).full_epoch(
                 sample_problems.data_of(X, y), WeightVector(1), rules, order
             )
-
-
-@pytest.mark.no_cover  # an interrupt may come while coverage holds a lock
-@pytest.mark.usefixtures("no_collection")
-@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT with os.kill, which Windows has not")
-def test_ctrl_c_is_honoured_within_a_full_epoch():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20_000, 40)), rng.choice([-1, 1], 20_000)
-    weights = WeightVector(40)
-    # Inseparable: every pass makes updates, so without Ctrl-C this epoch lasts for weeks.
-    sets = ActiveSets([Level(10**9, math.inf)], len(X))
-    rules = Rules(FixedThreshold(1), Additive(), NoShrink())
-    order = np.arange(len(X), dtype=np.int32)
-    data = sample_problems.data_of(X, y)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        sets.full_epoch(data, weights, rules, order)
-    timer.join()
-    assert time.perf_counter() - start < 5
 
 
 def test_an_epoch_in_two_parts_is_the_same_epoch():

@@ -112,28 +112,6 @@ def test_every_way_to_fit_proves_the_improvement(storage, loss, intercept):
     assert auc(fitted, X, y) > 0.87
 
 
-@examples(20)
-@given(
-    exponent=st.integers(-20, 20),
-    loss=st.sampled_from(LOSSES),
-    intercept=st.sampled_from(sorted(INTERCEPTS)),
-    C=st.sampled_from([1e-4, 1e-2, 1.0]),
-    rare=st.booleans(),
-)
-def test_a_unit_of_the_features_changes_nothing_if_C_follows(exponent, loss, intercept, C, rare):
-    X, y = eeg(rare)
-    factor = 2.0**exponent
-    params = {"loss": loss, "eps": 1e-4} | INTERCEPTS[intercept]
-    scaled = params | ({"intercept_scaling": factor} if intercept == "penalised" else {})
-    one = make(C=C, **params).fit(X, y)
-    other = make(C=C / factor**2, **scaled).fit(factor * X, y)
-    scores, others = one.decision_function(X), other.decision_function(factor * X)
-    difference = np.abs(scores - others).max()
-    assert difference <= 0.05 * np.ptp(scores)
-    clear = np.abs(scores) > difference
-    assert ((scores > 0) == (others > 0))[clear].all()
-
-
 @each_loss
 @each_intercept
 @pytest.mark.parametrize("rare", [False, True])

@@ -193,19 +193,6 @@ def test_margitron_follows_the_oracle_bit_for_bit(exponent, of, problem, multipl
     assert weights.dual_sum == trace.alpha.sum() == weights.t
 
 
-def test_thresholds_equal_the_published_formulas():
-    state = {"t": 16, "sqnorm": 81.0}
-    assert UpdatePower(3, 0.5).py_threshold(state) == 12
-    assert UpdatePower(3, 1.5).py_threshold(state) == 0.75
-    assert UpdatePower(3, 0.5).py_threshold({"t": 0}) == 0
-    assert UpdatePower(3, 1).py_threshold({"t": 0}) == 3
-    assert LengthPower(3, 0.5).py_threshold(state) == 9
-    assert LengthPower(3, 0).py_threshold(state) == 27
-    assert UpdatePower(0, 1.5).py_threshold({"t": 0}) == LengthPower(0, 1.5).py_threshold({}) == 0
-    assert FallingMargin(2, 0.5).py_threshold(state) == 2 / 4 * 9
-    assert FallingMargin(2, 0.5).py_threshold({"t": 0}) == 0
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

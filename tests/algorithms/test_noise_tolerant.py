@@ -144,32 +144,6 @@ def test_classical_perceptron_is_the_default():
     assert {key: params[key] for key in expected} == expected
 
 
-@some(
-    {key: value for key, value in OF_ALL_SAMPLES.items() if key != "pocket"}
-)  # which reads samples again
-@SETTINGS
-@given(
-    problem=sample_problems.problems(),
-    seed=SEEDS,
-    tau=st.sampled_from([0.0, 0.5]),
-    n_chunks=st.integers(2, 4),
-)
-def test_chunks_of_a_stream_are_one_epoch_in_order(averaging, problem, seed, tau, n_chunks):
-    X, y = problem
-    params = {**WHOLE, **averaging, "tau": tau}
-    whole = perceptron(**params, shuffle="never", max_iter=1).fit(X, y)
-    queries = queries_of(X, seed)
-    assert_replays(whole, replay(whole, X, y), queries)
-    for n in (1, n_chunks):
-        stream = perceptron(**params)
-        for rows in np.array_split(np.arange(len(X)), min(n, len(X))):
-            stream.partial_fit(X[rows], y[rows], classes=[-1, 1])
-        assert stream.n_updates_ == whole.n_updates_
-        assert_array_equal(stream.decision_function(queries), whole.decision_function(queries))
-        for key in ("coef_", "intercept_", "votes_"):
-            assert_array_equal(getattr(stream, key, None), getattr(whole, key, None))
-
-
 @pytest.mark.parametrize("shuffle", SHUFFLES)
 @SETTINGS
 @given(problem=sample_problems.problems(), seed=SEEDS)

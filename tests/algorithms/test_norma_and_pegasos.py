@@ -88,19 +88,6 @@ def test_every_access_of_norma_follows_the_paper(delta2, seed, lam, eta, rho):
     assert_state(weights, data, alpha, 30)
 
 
-@examples(30)
-@given(seed=st.integers(0, 10**6))
-def test_norma_with_powers_of_two_is_exact_bit_for_bit(seed):
-    # eta lam = 1 / 2: forty halvings of small integers lose no bit.
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-2, 3, (6, 3)).astype(float), rng.choice([-1, 1], 6)
-    order = rng.integers(6, size=40).astype(np.int32)
-    _, w, alpha = norma(oracles.data_of(X, y), order, 0.5, 1.0, 1.0)
-    weights = present(data_of(X, y), WeightVector(3, 6), norma_rules(0.5, 1.0, 1.0), order)[1]
-    assert_array_equal(vector_of(weights, y), w)
-    assert_array_equal(weights.dual, alpha)
-
-
 def test_norma_decays_without_underflow():
     # 100000 halvings: far beyond 2^-1074.
     X, y = np.array([[1.0], [3.0]]), np.array([1, 1])

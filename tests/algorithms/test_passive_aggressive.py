@@ -1,4 +1,4 @@
-"""PA, PA-I and PA-II: as written in the paper, by hand, and by the bounds of their theorems."""
+"""PA, PA-I and PA-II: as written in the paper, and by the bounds of their theorems."""
 
 import math
 
@@ -8,7 +8,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from problems import two_clouds
 from properties import examples
 from sample_problems import data_of, orders_of, replay, vector_of
@@ -62,26 +62,6 @@ def test_every_update_follows_the_paper(variant, delta2, seed):
         steps[k] += step
     assert_allclose(weights.dual, steps, rtol=1e-9)
     assert weights.dual_sum == pytest.approx(steps.sum())
-
-
-def test_run_by_hand():
-    # (2, 0)+: loss 1, c = 1/4, w = (1/2, 0). Again: p = 1, a tie, nothing. (1, 1)-: reflected (-1, -1),
-    # p = -1/2, loss 3/2, c = 3/4, w = (-1/4, -3/4).
-    X, y = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([1, -1])
-    classifier = margins.get("pa")(fit_intercept=False, min_loss=0.0)
-    classifier.partial_fit(X[:1], y[:1], classes=[-1, 1])
-    assert_array_equal(classifier.coef_, [[0.5, 0.0]])
-    assert classifier.n_updates_ == 1
-    classifier.partial_fit(X[:1], y[:1])
-    assert classifier.n_updates_ == 1
-    classifier.partial_fit(X[1:], y[1:])
-    assert_array_equal(classifier.coef_, [[-0.25, -0.75]])
-    # PA-I with C = 1/2: c = min(1/2, 1/4), then min(1/2, 3/4): w = (1/2, 0) - (1/2, 1/2).
-    capped = margins.get("pa-i")(fit_intercept=False, aggressiveness=0.5, radius=1.0)
-    assert_array_equal(capped.partial_fit(X, y, [-1, 1]).coef_, [[0.0, -0.5]])
-    # PA-II with C = 1/8: 1 / (2 C) = 4. c = 1/8, w = (1/4, 0); p = -1/4, c = (5/4) / 6.
-    damped = margins.get("pa-ii")(fit_intercept=False, aggressiveness=0.125, radius=1.0)
-    assert_allclose(damped.partial_fit(X, y, [-1, 1]).coef_, [[0.25 - 1.25 / 6, -1.25 / 6]], rtol=1e-15)
 
 
 def test_tie_at_one_changes_nothing_and_the_double_below_does():

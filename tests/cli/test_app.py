@@ -178,15 +178,6 @@ def test_labels_are_exact(run, tmp_path):
     assert run("evaluate", model, path, "--json").json["accuracy"] == 1
 
 
-@pytest.mark.parametrize("labels", [("true", "false"), ("01", "1"), ("7", "-3"), ("+1", "1")])
-def test_labels_of_a_table_come_back_as_they_were_written(run, tmp_path, labels):
-    path, model = tmp_path / "d.csv", tmp_path / "m.skops"
-    path.write_text("x,y\n" + "".join(f"{k},{labels[k > 0]}\n" for k in (-3, -1, 1, 3)))
-    assert run("train", path, model, "--target", "y").code == 0
-    assert run("predict", model, path).out.split() == [labels[k > 0] for k in (-3, -1, 1, 3)]
-    assert run("evaluate", model, path, "--target", "y", "--json").json["accuracy"] == 1
-
-
 def test_every_command_has_help(run):
     assert "Exit codes" in run("--help").out
     for name in cli.commands:

@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import margins
-from margins.cli.errors import CommandError
 from margins.cli.samples import Source, read_samples
 from margins.persistence import dump
 
@@ -117,14 +116,6 @@ def test_names_of_parquet_need_not_be_text(tmp_path):
     frame.columns = pandas.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
     frame.to_parquet(path)
     assert read_samples(Source(str(path), target="('a', 'c')")).X.columns.tolist() == ["('a', 'b')"]
-
-
-@pytest.mark.parametrize("labels", [[True, None, False], ["a", None, "b"]])
-def test_a_missing_label_of_parquet_has_its_row(tmp_path, labels):
-    path = tmp_path / "t.parquet"
-    pandas.DataFrame({"x": [1.0, 2.0, 3.0], "y": labels}).to_parquet(path)
-    with pytest.raises(CommandError, match="t.parquet: row 1: the label 'y' must not be missing"):
-        read_samples(Source(str(path), target="y"))
 
 
 # Damage.

@@ -130,16 +130,6 @@ def test_fit_discards_the_stream_and_a_stream_continues_the_fit(name):
     assert_same_fit(stream(clone(again), X, y), stream(make(name), X, y))
 
 
-@quiet
-@few_kinds
-def test_stream_after_a_fit_has_its_classes_if_none_are_given(name):
-    X, y = clouds(n_classes=3)
-    classifier = make(name, random_state=0).fit(X, y)
-    given = make(name, random_state=0).fit(X, y).partial_fit(X, y, classes=[0, 1, 2])
-    assert_same_fit(classifier.partial_fit(X, y), given)
-    assert_array_equal(classifier.classes_, [0, 1, 2])
-
-
 @each_kind
 def test_chunks_may_lack_classes_and_differ_in_layout(name):
     X, y = clouds(n_classes=3, distance=0.5)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from algorithm_groups import ALGORITHMS, STEPS, quiet
 from numpy.testing import assert_array_equal
-from problems import tumours
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -31,7 +30,6 @@ from stream_problems import (
 )
 
 import margins
-from margins.estimators.custom import OwnLoopClassifier
 from margins.estimators.online import OnlineMixin
 
 # ----------------------------------------------------------------------------------------------- chunks
@@ -94,18 +92,6 @@ def test_leading_zero_rows_of_a_stream_do_not_set_its_unit():
 
 
 # ---------------------------------------------------------------------------------- streams after a fit
-
-
-@quiet
-@each_kind
-def test_partial_fit_after_fit_continues_from_the_fitted_model(name):
-    X, y = tumours()
-    params = {} if name == "servedio-average" else {"max_iter": 20}
-    fitted = make(name, **params).fit(X, y)
-    before = fitted.score(X, y)
-    fitted.partial_fit(X[:1], y[:1])
-    assert fitted.score(X, y) >= before - 0.15
-    assert fitted.n_updates_ >= margins.get(name)(**{**fitted.get_params()}).fit(X, y).n_updates_
 
 
 @quiet
@@ -218,17 +204,6 @@ def test_a_fitted_model_and_its_stream_do_not_keep_the_samples(name):
 
 
 # ----------------------------------------------------------------------------------------- what is said
-
-
-@each_kind
-def test_after_a_chunk_there_are_bounds_for_all_samples_but_no_certificates(name):
-    X, y = clouds(3)
-    classifier = in_chunks(make(name), X, y, 30)
-    assert classifier.certificates_ == []
-    assert len(classifier.upper_bounds_) == 3
-    if issubclass(ALGORITHMS[name], OwnLoopClassifier) and name == "alma":
-        assert classifier.normalised_certificates_ == []
-        assert len(classifier.normalised_upper_bounds_) == 3
 
 
 def test_every_online_algorithm_is_tested():

@@ -17,9 +17,6 @@ from algorithm_groups import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import assert_same_fit, clouds, make
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import AdaBoostClassifier
-from sklearn.preprocessing import StandardScaler
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 
@@ -143,18 +140,6 @@ def test_a_common_factor_of_weights_is_a_factor_of_C_and_changes_nothing_else(na
     if hasattr(make(name), "partial_fit"):
         assert_same(scores(factor * weight, 1.0, chunks=3), scores(weight, factor, chunks=3))
         assert_same(scores(factor * weight, math.inf, chunks=3), scores(weight, math.inf, chunks=3))
-
-
-@quiet
-@pytest.mark.parametrize("name", ["averaged-perceptron", "pam", "voted-perceptron"])
-def test_weights_that_sum_to_1_train_as_weights_of_mean_1(name):  # AdaBoost's
-    X, y = load_breast_cancer(return_X_y=True)
-    X = StandardScaler().fit_transform(X)
-    plain = make(name, random_state=0).fit(X, y)
-    weighted = make(name, random_state=0).fit(X, y, np.full(len(y), 1 / len(y)))
-    assert_array_equal(weighted.predict(X), plain.predict(X))
-    boosted = AdaBoostClassifier(make(name, random_state=0), n_estimators=5, random_state=0).fit(X, y)
-    assert boosted.score(X, y) >= 0.95
 
 
 CASES = list(product([1.0, math.inf], [None, "balanced", {1: 3.0}]))

@@ -52,57 +52,20 @@ def best_multiple(products, sqnorm, C):
 
 
 @remembered
-def l1_svm_optimum(data, C):
+def l1_svm_optimum(data, C, accuracy=1e-10, sweeps=100_000):
     """Return (primal, alpha) at the least |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k).
 
-    C is one number or (m,); w = alpha @ samples and 0 <= alpha <= C.
+    C is one number or (m,); w = alpha @ samples and 0 <= alpha <= C. One alpha_k after the other
+    maximises the dual, until the duality gap is `accuracy` times the primal value.
     """
-    C = np.broadcast_to(np.asarray(C, dtype=float), len(data))
-
-    def primal(alpha):
-        w = alpha @ data
-        return w @ w / 2 + C @ np.maximum(0, 1 - data @ w)
-
-    def dual(alpha):
-        w = alpha @ data
-        return alpha.sum() - w @ w / 2
-
-    return _dual_coordinate_descent(data, primal, dual, upper=C, diagonal=np.zeros(len(data)))
-
-
-@remembered
-def l2_svm_optimum(data, C):
-    """Return (primal, alpha) at the least |w|^2 / 2 + sum_k C_k max(0, 1 - w.y_k)^2.
-
-    C is one number or (m,); w = alpha @ samples and alpha >= 0.
-    """
-    C = np.broadcast_to(np.asarray(C, dtype=float), len(data))
-
-    def primal(alpha):
-        w = alpha @ data
-        return w @ w / 2 + C @ np.maximum(0, 1 - data @ w) ** 2
-
-    def dual(alpha):
-        w = alpha @ data
-        return alpha.sum() - (w @ w + alpha @ (alpha / (2 * C))) / 2
-
-    return _dual_coordinate_descent(
-        data, primal, dual, upper=np.full(len(data), math.inf), diagonal=1 / (2 * C)
-    )
-
-
-def _dual_coordinate_descent(data, primal, dual, upper, diagonal, accuracy=1e-10, sweeps=100_000):
-    """Maximise the dual over 0 <= alpha <= upper, one alpha_k exactly at a time.
-
-    Ends when the duality gap is `accuracy` times the primal value.
-    """
-    curvature = np.sum(data**2, axis=1) + diagonal
+    C = np.broadcast_to(C, len(data))
+    sqnorms = np.sum(data**2, axis=1)
     alpha = np.zeros(len(data))
     for _ in range(sweeps):
         for k, y in enumerate(data):
-            gradient = y @ (alpha @ data) - 1 + diagonal[k] * alpha[k]
-            alpha[k] = min(max(alpha[k] - gradient / curvature[k], 0.0), upper[k])
-        if primal(alpha) - dual(alpha) <= accuracy * primal(alpha):
-            return float(primal(alpha)), alpha
-    gap = primal(alpha) - dual(alpha)
-    raise ArithmeticError(f"The duality gap is still {gap} after {sweeps} sweeps.")
+            alpha[k] = np.clip(alpha[k] - (y @ (alpha @ data) - 1) / sqnorms[k], 0.0, C[k])
+        w = alpha @ data
+        primal, dual = w @ w / 2 + C @ np.maximum(0, 1 - data @ w), alpha.sum() - w @ w / 2
+        if primal - dual <= accuracy * primal:
+            return float(primal), alpha
+    raise ArithmeticError(f"The duality gap is still {primal - dual} after {sweeps} sweeps.")

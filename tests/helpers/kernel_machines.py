@@ -19,7 +19,6 @@ NAMES = [
 NOISE_TOLERANT = [name for name in NAMES if issubclass(ALGORITHMS[name], AveragingClassifier)]
 BY_POINTS = [name for name in NAMES if name != "pfm"]  # its gamma is a margin, not a kernel's
 each_algorithm = pytest.mark.parametrize("name", NAMES)
-each_by_points = pytest.mark.parametrize("name", BY_POINTS)
 
 
 def make(name, **params):

@@ -12,11 +12,9 @@ import sample_problems
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from properties import examples
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 import margins
-from margins.solvers.base import PhaseRecord
 
 clouds = functools.partial(problems.clouds, m=80)
 SETTINGS = examples(5)
@@ -194,18 +192,6 @@ def assert_hypotheses(classifier, hypotheses, err_msg=""):
         assert_allclose(classifier.intercept_, intercepts, rtol=1e-13, atol=1e-13, err_msg=err_msg)
     else:
         assert_array_equal(classifier.intercept_, intercepts, err_msg=err_msg)
-
-
-def plain(value):
-    if sparse.issparse(value):
-        return value.toarray()
-    if isinstance(value, list):  # a learning curve
-        if value and isinstance(value[0], PhaseRecord):
-            return [(record.solver, record.epochs, record.updates) for record in value]
-        return [(record.epoch, record.updates, record.mistakes) for record in value]
-    if type(value).__eq__ is object.__eq__:  # a helper: what it does shows in the decisions
-        return type(value).__name__
-    return value
 
 
 def without_zero_rows(X):

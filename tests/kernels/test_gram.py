@@ -238,14 +238,6 @@ def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounde
     assert (matrix_of(X, coarse=True) != matrix_of(X)).any() == is_rounded
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("offset", [1e3, 1e4])
-def test_similar_rows_are_distinguished(offset, loss):
-    X = np.random.default_rng(0).normal(size=(20, 500)) + offset
-    one = make("auto", loss=loss, C=1.0, fit_intercept=False, max_iter=100).fit(X, np.arange(20) % 2)
-    assert one.converged_
-
-
 @pytest.mark.parametrize(
     "params, expected",
     [

@@ -110,14 +110,6 @@ def test_symmetric_sums_in_several_blocks(monkeypatch):
     assert_allclose(found, kernel(X, X[support]) @ coefficients, rtol=1e-12, atol=1e-12)
 
 
-def test_a_cached_row_is_not_computed_again():
-    blocks = blocks_of(KERNELS["rbf"], points())
-    kept = np.zeros(60, bool)
-    first = blocks.slots_of(np.arange(10), kept)
-    assert_array_equal(blocks.slots_of(np.arange(10), kept), first)
-    assert blocks.n_computed == 10
-
-
 def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()

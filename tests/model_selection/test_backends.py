@@ -127,18 +127,6 @@ def test_a_task_without_its_data_is_small(monkeypatch):
     assert max(task for task, _ in sizes) < 500 < min(whole for _, whole in sizes) / 50
 
 
-def test_arrays_reach_processes_by_memory_map(monkeypatch):
-    calls = []
-    parallel = running.Parallel
-    monkeypatch.setattr(
-        running, "Parallel", lambda *args, **kw: calls.append(kw) or parallel(*args, **kw)
-    )
-    study_of(n_jobs=1)
-    assert {call["max_nbytes"] for call in calls} == {"10K"}
-    assert {call["prefer"] for call in calls} == {"threads"}
-    assert not any("backend" in call for call in calls)
-
-
 @pytest.mark.parametrize(("n_settings", "n_splits"), [(1, 1), (3, 1000), (49, 1), (49, 3), (49, 100)])
 def test_chunks_keep_the_order_and_are_many_enough(n_settings, n_splits):
     settings = list(range(n_settings))

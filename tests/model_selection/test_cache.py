@@ -191,11 +191,6 @@ def of_ridge(tmp_path_factory):
     return folder
 
 
-def test_the_cache_has_everything_for_the_same_study(of_ridge, calls):
-    study_of(RidgeClassifier(), **RIDGE, cache=of_ridge)
-    assert not calls
-
-
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_the_cache_has_nothing_for_another_study(change, of_ridge, tmp_path, calls):
     base = {"estimator": RidgeClassifier()} | RIDGE

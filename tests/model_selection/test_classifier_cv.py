@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss, make_scorer, recall_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 import margins
 from margins.data.chunks import Chunks
@@ -137,17 +137,6 @@ def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
         assert found.scores_[fold, 0] == pytest.approx(alone.score(X[test], y[test]), abs=0.03)
 
 
-def test_splitters_groups_and_repeated_calls():
-    X, y = tumours()
-    groups = np.arange(len(y)) // 10
-    found = margins.MarginClassifierCV(Cs=2, cv=GroupKFold(4)).fit(X, y, groups=groups)
-    assert found.scores_.shape == (4, 2)
-    split = ShuffleSplit(3, random_state=0)
-    classifier = margins.MarginClassifierCV(Cs=2, cv=split, random_state=0).fit(X, y)
-    first = classifier.scores_
-    assert_array_equal(classifier.fit(X, y).scores_, first)
-
-
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_weights_of_0_leave_samples_out_of_every_fold(kernel):
     X, y = tumours()
@@ -222,15 +211,6 @@ def test_without_refit_C_is_selected_and_nothing_predicts():
     assert not hasattr(classifier, "coef_") and not hasattr(classifier, "estimator_")
     with pytest.raises(NotFittedError):
         classifier.predict(X)
-
-
-def test_fits_of_folds_that_are_not_proven_are_counted():
-    X, y = tumours()
-    classifier = margins.MarginClassifierCV(
-        Cs=[1e3], cv=3, loss="hinge", solver="dcd", max_iter=1, eps=1e-9, refit=False
-    )
-    with pytest.warns(ConvergenceWarning, match=r"did not converge in 3 fits of folds: the largest"):
-        classifier.fit(X, y)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

@@ -2,7 +2,6 @@
 
 import math
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -192,12 +191,6 @@ def test_a_grid_of_C_goes_along_the_path_in_every_round():
         assert fold.scores["accuracy"] == pytest.approx(score, abs=0.011)  # two samples of a test set
 
 
-def test_threads_make_the_same_study():
-    expected = parameter_search(PAM, Halving(GRID), X, y, cv=3, random_state=0)
-    with joblib.parallel_config("threading", n_jobs=2):
-        assert parameter_search(PAM, Halving(GRID), X, y, cv=3, random_state=0) == expected
-
-
 def test_weights_and_kernel_matrices_follow_the_rows():
     kernel, weight = rbf_kernel(X), np.linspace(0.5, 2, len(y))
     halving = Halving({"C": [0.1, 1, 10]})
@@ -280,7 +273,3 @@ def run_of(grid):
 
 def test_a_grid_of_one_setting_has_one_round():
     assert len(run_of(Halving({})).tables) == 1
-
-
-def test_a_halving_shows_its_grid():
-    assert repr(Halving({"alpha": [1, 2]}, 4)) == "Halving({'alpha': [1, 2]}, factor=4)"

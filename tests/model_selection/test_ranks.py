@@ -85,13 +85,6 @@ def test_studies_are_ranked_by_their_means(studies):
     assert "on 3 data sets, mean ranks: " in repr(found)
 
 
-def test_a_ranking_is_a_table(studies):
-    table = rank(studies).to_frame()
-    assert table["data set"].tolist() == [*studies, "mean rank"]
-    assert rank(studies).to_markdown().count("\n") == 5
-    assert "\\begin{tabular}" in rank(studies).to_latex()
-
-
 def test_what_cannot_be_ranked_is_an_error(studies):
     one = {"data 0": studies["data 0"]}
     with pytest.raises(ValueError, match="at least 2 data sets and 2 algorithms. Got 1 and 3"):

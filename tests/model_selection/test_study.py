@@ -74,15 +74,6 @@ def test_intervals_of_a_study_come_from_its_folds(study):
     assert study.interval() == study.interval("accuracy")
 
 
-def test_selection_frequencies(study):
-    frequencies = study.selection_frequencies
-    assert sum(share for _, share in frequencies) == 1
-    for setting, share in frequencies:
-        assert share == np.mean([fold.best_params == setting for fold in study.folds])
-    assert [share for _, share in frequencies] == sorted((s for _, s in frequencies), reverse=True)
-    assert study.best_params == frequencies[0][0]
-
-
 def test_the_most_frequent_selection_is_first(study):
     chosen = [{"tau": tau} for tau in (0, 1, 1, 2)]
     folds = [

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -129,13 +128,6 @@ def test_results_do_not_depend_on_workers():
         for n_jobs in (1, 2)
     )
     assert one == two
-
-
-def test_a_fit_without_a_proof_warns_as_alone():
-    with pytest.warns(ConvergenceWarning, match=r"did not converge: max_iter=1 full epochs came first"):
-        parameter_search(
-            classifier(solver="dcd", loss="hinge", max_iter=1, eps=1e-9), {"C": CS}, *tumours(), cv=2
-        )
 
 
 def test_a_failure_names_the_fit():

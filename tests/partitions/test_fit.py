@@ -37,16 +37,6 @@ def test_the_optimum_is_that_in_memory(loss, C, fit_intercept):
 
 
 @each_loss
-@pytest.mark.parametrize("n_chunks", [2, 64])
-def test_the_number_of_partitions_changes_the_result_by_less_than_the_gap(loss, n_chunks):
-    X, y = problem()
-    options = {"loss": loss, "eps": 1e-3, "random_state": 0}
-    one = margins.MarginClassifier(**options).fit(chunks_of(X, y, 1)).certificates_[0]
-    other = margins.MarginClassifier(**options).fit(chunks_of(X, y, n_chunks)).certificates_[0]
-    assert abs(one.primal - other.primal) <= max(one.primal - one.dual, other.primal - other.dual)
-
-
-@each_loss
 def test_threads_do_not_change_the_result(loss):
     X, y = problem(m=1000)
     one = margins.MarginClassifier(loss=loss, random_state=0).fit(chunks_of(X, y, 5))

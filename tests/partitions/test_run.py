@@ -126,15 +126,6 @@ def test_in_the_order_of_partitions_a_fit_in_memory_is_the_same(name, kind, monk
     assert streamed_fit.n_iter_ == direct.n_iter_ and streamed_fit.n_accesses_ == direct.n_accesses_
 
 
-@pytest.mark.parametrize("name", LEVELS)
-@pytest.mark.parametrize("n_chunks", [1, 64])
-def test_any_number_of_partitions_proves_the_accuracy(name, n_chunks):
-    X, y = problem(m=1500)
-    classifier = estimator(name, eps=0.01, max_iter=1000).fit(chunks_of(X, y, n_chunks))
-    assert classifier.converged_ and classifier.certificates_[0].fraction >= 0.99
-    assert_proven(classifier, X, y)
-
-
 @pytest.mark.parametrize("storage", ["float32", "csr", "csr float32", "mixed"])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_storage_loss_and_weights(storage, loss):
@@ -277,22 +268,6 @@ def test_a_time_limit_ends_a_pass_between_partitions():
     assert not classifier.converged_ and classifier.n_iter_ == 1
     assert 20 < len(n_read) < 30  # the first reading, a part of an epoch, and the certificate
     assert_proven(classifier, X, y)
-
-
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
-    X, y = problem(m=400)
-    n_read = []
-
-    def read():
-        n_read.append(0)
-        if len(n_read) == 5:
-            raise KeyboardInterrupt
-        return X, y
-
-    classifier = estimator("pdm", eps=1e-4)
-    with pytest.raises(KeyboardInterrupt):
-        classifier.fit(Chunks([read, read]))
-    assert not hasattr(classifier, "classes_") and not hasattr(classifier, "coef_")
 
 
 def test_progress_is_reported_and_a_stream_continues_from_the_model(capsys):

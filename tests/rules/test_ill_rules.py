@@ -129,16 +129,6 @@ def test_the_algorithm_is_named_as_in_the_registry(monkeypatch):
     assert str(again) == str(raised.value) and again.sample == raised.value.sample
 
 
-def test_a_stream_is_ended_too():
-    class Stream(AveragedPerceptron):
-        def online_rules(self, sqradius):
-            return Rules(Mistake(), lambda: NAN, NoShrink())
-
-    X, y = data_set()
-    with pytest.raises(RuleError, match="of Stream must add finite multiples"):
-        Stream().partial_fit(X, y, [False, True])
-
-
 def test_one_of_several_classes_ends_the_fit():
     X, _ = data_set()
     for n_jobs in (1, 2):

@@ -6,9 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from properties import examples
 
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
@@ -29,26 +26,9 @@ from margins.rules import (
     VariableShrink,
 )
 
-QUICK = examples(75)
-STEPS = st.integers(1, 40)  # what one update adds to the product
-
 
 def shrinking(b, shrink):
     return Rules(ShrunkThreshold(b, shrink), Additive(), shrink)
-
-
-def test_thresholds_are_the_published_ones():
-    state = {"t": 4, "sqnorm": 18.0}
-    assert Mistake().py_threshold(state) == 0
-    assert FixedThreshold(3).py_threshold(state) == 3
-    assert FixedMargin(0.5).py_threshold(state) == 0.5 * math.sqrt(18)
-    assert DynamicMargin(0.25).py_threshold(state) == 0.75 * 18 / 4
-    assert DynamicMargin(0.25).py_threshold({"t": 0}) == 0
-    assert ShrunkThreshold(3, ConstantShrink(0.25)).py_threshold(state) == 4
-    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold(state) == pytest.approx(3 * (5 / 4) ** 2)
-    assert ShrunkThreshold(3, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
-    assert ShrunkThreshold(0, VariableShrink(2)).py_threshold({"t": 0}) == math.inf
-    assert Unlearning(3, 5).py_threshold(state) == 3
 
 
 def test_only_unlearning_has_a_ceiling():
@@ -97,64 +77,6 @@ def test_variable_shrink_repeats_a_billion_updates_in_closed_form():
 def test_a_shrink_without_closed_form_is_repeated_one_by_one():
     assert Shrink().py_repeat(5) == (1, 5)
     assert not Shrink().is_identity
-
-
-def still_misclassified(rules, p, N, state):
-    """The condition after one more update at a time: the definition of a multiple update."""
-    A, t, count = state["sqnorm"], state["t"], 0
-    while p <= rules.condition.py_threshold({"sqnorm": A, "t": t}):
-        s = rules.shrink.py_factor({"t": t}) if t else 1.0
-        p, A, t, count = s * p + N, s * s * A + 2 * s * p + N, t + 1, count + 1
-        if count > 5000:
-            return None
-    return count
-
-
-@QUICK
-@given(data=st.data())
-@pytest.mark.parametrize("name", ["mistake", "fixed", "margin", "dynamic"])
-def test_multiplicity_is_the_count_of_single_updates_on_integers(name, data):
-    draw = data.draw
-    # A state that can occur: a = sum of t integer samples has |a|^2 <= (t R)^2, |p| <= |a| |y|.
-    t, N = draw(st.integers(1, 40)), draw(st.integers(1, 50))
-    A = draw(st.integers(1, 50 * t * t))
-    p = draw(st.integers(-math.isqrt(A * N), math.isqrt(A * N)))
-    condition = {
-        "mistake": Mistake,
-        "fixed": lambda: FixedThreshold(draw(st.integers(0, 300))),
-        "margin": lambda: FixedMargin(draw(st.sampled_from([0.0, 0.25, 0.5, 0.75])) * math.sqrt(N)),
-        "dynamic": lambda: DynamicMargin(draw(st.sampled_from([0.0625, 0.125, 0.25, 0.5, 0.75, 1.0]))),
-    }[name]()
-    rules = Rules(condition, Additive(), NoShrink())
-    state = {"t": t, "sqnorm": float(A)}
-    count = still_misclassified(rules, float(p), float(N), state)
-    if count:  # misclassified, and with an end
-        assert rules.py_repetitions(p, N, state) == count
-
-
-@QUICK
-@given(n=st.integers(0, 6), t=st.integers(1, 60), N=STEPS, p=st.integers(-60, 60), b=st.integers(0, 90))
-def test_multiplicity_under_variable_shrinking(n, t, N, p, b):
-    rules = shrinking(b, VariableShrink(n))
-    state = {"t": t, "sqnorm": 1e4}
-    count = still_misclassified(rules, float(p), float(N), state)
-    if count:
-        # With n > 0, p equals the threshold up to rounding.
-        assert abs(rules.py_repetitions(p, N, state) - count) <= (n > 0)
-
-
-@QUICK
-@given(
-    lam=st.sampled_from([0.0, 1e-6, 0.01, 0.2]), N=STEPS, p=st.integers(-60, 60), b=st.integers(0, 90)
-)
-def test_multiplicity_under_constant_shrinking(lam, N, p, b):
-    rules = shrinking(b, ConstantShrink(lam))
-    state = {"t": 5, "sqnorm": 1e4}
-    if N * (1 - lam) <= lam * b:
-        return  # repetition cannot end it
-    count = still_misclassified(rules, float(p), float(N), state)
-    if count:
-        assert abs(rules.py_repetitions(p, N, state) - count) <= (lam > 0)
 
 
 def test_multiplicity_respects_its_cap():

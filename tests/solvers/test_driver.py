@@ -104,21 +104,6 @@ def test_a_solver_that_decays_is_not_ended_by_an_epoch_without_updates():
     assert run.n_epochs == 3
 
 
-def test_until_ends_the_run_as_converged():
-    seen = []
-
-    def until(run):
-        seen.append(run.n_epochs)
-        return run.n_epochs == 2
-
-    run = run_of(eps=None)
-    outcome = run.train(
-        [Phase(solver=Scripted(BUSY, BUSY, BUSY), converged_when=until), Phase(solver=Scripted())]
-    )
-    assert seen == [1, 2]
-    assert outcome.converged and outcome.message is None and len(run.phases) == 1
-
-
 @pytest.mark.parametrize("eps", [None, 1e-12])
 @pytest.mark.parametrize("epochs", [None, 2])
 def test_no_phase_begins_after_max_iter(epochs, eps):
@@ -217,15 +202,6 @@ def test_a_proof_may_require_a_pass_without_updates():
         certified = [epoch.certificate is not None for epoch in run.history]
         assert sum(certified) == (1 if needs_clean_pass else run.n_epochs)
     assert counts[False] < counts[True]
-
-
-def test_progress_is_reported_after_every_epoch():
-    lines = []
-    run = run_of(loss=Hinge(1.0), eps=1e-3, report=lines.append)
-    run.train([Phase(solver=dual_coordinate_descent(run))])
-    assert len(lines) == run.n_epochs
-    assert lines[0].startswith("epoch 1 (dcd): ")
-    assert "gap" in lines[-1]
 
 
 def test_new_weights_are_trained():

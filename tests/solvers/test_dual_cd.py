@@ -14,7 +14,6 @@ from sample_problems import orders_of
 from sklearn.svm import LinearSVC
 
 import margins
-from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.data.binary_data import make_binary_data, rows_of
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
@@ -117,27 +116,6 @@ def consecutive(moves):
     for k, after in moves:
         yield last.get(k, 0.0), after
         last[k] = after
-
-
-@pytest.mark.parametrize("upper", [0.25, 1.0, math.inf])
-@pytest.mark.parametrize("delta2", [0.0, 1.0])
-@examples(20)
-@given(seed=SEEDS)
-def test_accesses_of_unit_steps_are_exact(upper, delta2, seed):
-    # With eta = 1/4 (a power of 2) and few accesses of integers nothing is rounded: bit for bit.
-    X, y = integers(seed, m=5)
-    rows = rows_of(X)
-    data = make_binary_data(rows, rows.sqnorms() + 1, y > 0, 1.0, delta2, upper)
-    weights = WeightVector(X.shape[1], len(y))
-    rules = Rules(UnitMargin(), CoordinateStep(eta=0.25), NoShrink())
-    orders = list(orders_of(len(y), 3, seed))
-    sets = ActiveSets((), len(y))
-    for order in orders:
-        sets.full_epoch(data, weights, rules, order)
-    alpha, w, moves = descend(oracles.data_of(X, y), upper, orders, 0.25, delta2)
-    assert_array_equal(weights.dual, alpha)
-    assert_array_equal(np.append(weights.weights, weights.label_sum), w)
-    assert weights.n_updates == len(moves)
 
 
 def shrinking_oracle(data, upper, diagonal, order, generator, passes, alpha, w):
@@ -262,20 +240,6 @@ def test_adatron_with_the_best_step_is_coordinate_descent_without_shrinking(kern
     assert curves[0] == curves[1]
     assert_array_equal(one.dual_coef_, other.dual_coef_)
     assert_array_equal(one.intercept_, other.intercept_)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("name", ["dcd", "adatron"])
-def test_pass_without_updates_ends_with_products_of_1(name, loss):
-    X, y = two_clouds(3, m=20)
-    fit = margins.get(name)(loss=loss, stop="clean-pass", max_iter=20_000, random_state=0).fit(X, y)
-    alpha = fit.dual_coef_[0]
-    assert fit.converged_
-    products = oracles.data_of(X, y) @ np.append(fit.coef_[0], fit.intercept_[0])
-    products = products + 0.5 * alpha if loss == "squared_hinge" else products
-    inside = (alpha > 0) & ((alpha < 1 - 1e-9) | (loss == "squared_hinge"))
-    assert inside.any()
-    assert_allclose(products[inside], 1, atol=1e-6)
 
 
 # --------------------------------------------------------------------------------- what is not allowed

@@ -85,10 +85,10 @@ def test_a_fit_that_starts_on_a_subsample_proves_the_required_accuracy(
     assert second.certificate is not None
 
 
-def test_sample_weights_count_in_subsamples(small_subsamples):
+def test_sample_weights_count_in_subsamples_of_the_solver_named_newton(small_subsamples):
     X, y = noisy(3000, 4)
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
-    fit = Auto(loss="hinge", C=0.5, eps=1e-4, random_state=0).fit(X, y, weight)
+    fit = Auto(loss="hinge", C=0.5, eps=1e-4, solver="newton", random_state=0).fit(X, y, weight)
     assert small_subsamples == [(1000, True)]
     assert_proven(fit, X, y, 0.5, weight)
 
@@ -129,13 +129,6 @@ def test_long_samples_outside_of_the_subsample_are_processed(small_subsamples, s
     X[[10, 20, 30]] *= 1e5
     fit = Auto(loss="hinge", C=1, eps=1e-3, random_state=seed).fit(X, y)
     assert len(small_subsamples) == 1
-    assert_proven(fit, X, y, 1)
-
-
-def test_the_solver_named_newton_starts_on_a_subsample(small_subsamples):
-    X, y = noisy(3000, 4)
-    fit = Auto(loss="hinge", C=1, eps=1e-4, solver="newton", random_state=0).fit(X, y)
-    assert small_subsamples == [(1000, True)]
     assert_proven(fit, X, y, 1)
 
 
