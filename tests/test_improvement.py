@@ -18,11 +18,7 @@ from margins.certificate import Standing
 from margins.data.chunks import Chunks
 
 LOSSES = ("squared_hinge", "hinge")
-INTERCEPTS = {
-    "penalised": {},
-    "free": {"penalize_intercept": False},
-    "none": {"fit_intercept": False},
-}
+INTERCEPTS = {"penalised": {}, "free": {"penalize_intercept": False}, "none": {"fit_intercept": False}}
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 each_intercept = pytest.mark.parametrize("intercept", INTERCEPTS)
 
@@ -62,8 +58,7 @@ def test_epochs_in_millivolts_are_learnt_with_the_defaults():
 
 
 @pytest.mark.parametrize(
-    ("params", "least"),
-    [({}, 0.98), ({"loss": "hinge", "penalize_intercept": False}, 0.88)],
+    ("params", "least"), [({}, 0.98), ({"loss": "hinge", "penalize_intercept": False}, 0.88)]
 )
 def test_a_small_C_still_ranks_the_samples(params, least):
     X, y = iris()

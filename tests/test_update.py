@@ -80,9 +80,7 @@ def test_bounded_dual_variables_follow_the_oracle(problem, seed, upper, multiple
         oracles.data_of(X, y, 0), oracles.MPU(20.0, 100.0, upper), orders, multiple=multiple
     )
     updates, weights = sample_problems.replay(
-        sample_problems.data_of(X, y, 0.0, upper=upper),
-        rules_of(Unlearning(20, 100), multiple),
-        orders,
+        sample_problems.data_of(X, y, 0.0, upper=upper), rules_of(Unlearning(20, 100), multiple), orders
     )
     assert updates == trace.updates
     np.testing.assert_array_equal(weights.dual, trace.alpha)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import two_clouds
 from properties import examples
-from sample_problems import data_of, run, vector_of
+from sample_problems import data_of, run, seed_of, vector_of
 from scipy import sparse
 
 import margins
@@ -130,8 +130,7 @@ def test_epoch_without_margin_errors_does_not_end_the_fit(name, params, kernel):
 
 def draws_of(random_state, m, n_epochs):
     """The draws of a fit of two classes."""
-    seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0]
-    generator = np.random.default_rng(int(seed))
+    generator = np.random.default_rng(seed_of(random_state))
     return np.concatenate([generator.integers(m, size=m, dtype=np.int32) for _ in range(n_epochs)])
 
 

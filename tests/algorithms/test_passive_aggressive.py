@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from problems import two_clouds
 from properties import examples
-from sample_problems import data_of, orders_of, replay, vector_of
+from sample_problems import data_of, orders_of, orders_of_fit, replay, vector_of
 
 import margins
 from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
@@ -79,19 +79,8 @@ def test_aggressiveness_is_in_units_of_the_longest_sample():
     for name in ("pa-i", "pa-ii"):
         for size, radius in ((0.01 * sqradius, None), (0.01, 1.0), (0.04, 2.0)):
             model = margins.get(name)(aggressiveness=size, radius=radius, random_state=0, max_iter=3)
-            _, w = oracle(oracles.data_of(X, y), epochs_of(0, len(y), 3), name, 0.01, tol=1e-9)
+            _, w = oracle(oracles.data_of(X, y), [*orders_of_fit(len(y), 3, 0)], name, 0.01, tol=1e-9)
             assert_allclose(np.append(model.fit(X, y).coef_, model.intercept_), w, rtol=1e-9)
-
-
-def epochs_of(random_state, m, n_epochs):
-    """The orders of a fit of two classes."""
-    seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0]
-    generator, order = np.random.default_rng(int(seed)), np.arange(m, dtype=np.int32)
-    orders = []
-    for _ in range(n_epochs):
-        generator.shuffle(order)
-        orders.append(order.copy())
-    return orders
 
 
 @pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])

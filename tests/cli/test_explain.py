@@ -51,6 +51,7 @@ def test_train_makes_the_plan_that_explain_prints(run, tmp_path, monkeypatch, na
     monkeypatch.setattr(MarginClassifier, "plan", recording)
     arguments = (tmp_path / name, "--json", *of_table, *options.split())
     explained = run("explain", *arguments).json
+    assert "candidates" in run("explain", tmp_path / name, *arguments[2:]).out
     plans.clear()
     report = run("train", *arguments[:1], tmp_path / "m.skops", *arguments[1:]).json
     assert [str(phase) for phase in plans[0].phases] == explained["phases"]

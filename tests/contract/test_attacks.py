@@ -1,11 +1,13 @@
 """What a hostile reader found: memory that is shared or too short, and nonsense that was silent."""
 
+import functools
 import multiprocessing
 import threading
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from problems import clouds
 
 import margins
 from margins._activeset import ActiveSets
@@ -14,11 +16,7 @@ from margins.data.binary_data import augmented_sqnorms, make_binary_data, rows_o
 from margins.kernels.selection import kernel_of
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 
-
-def noisy(n_classes=2, m=60, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(m, 3))
-    return X, generator.integers(n_classes, size=m)
+noisy = functools.partial(clouds, d=3, distance=0)
 
 
 def test_two_threads_never_share_a_cache_of_kernel_rows(monkeypatch):

@@ -4,6 +4,7 @@ No assertion can fail where a kernel reads beyond an array: the process may end.
 `scripts/robustness/sanitize.py` runs these tests on a build that reports such a read.
 """
 
+import functools
 import itertools
 
 import malformed
@@ -40,16 +41,9 @@ def calls_of(name):
 
 
 @pytest.fixture(scope="module")
-def calls(request):
+def calls():
     """Those of an algorithm, fitted once for all faults."""
-    known = {}
-
-    def of(name):
-        if name not in known:
-            known[name] = calls_of(name)
-        return known[name]
-
-    return of
+    return functools.cache(calls_of)
 
 
 @quiet

@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
+from problems import clouds
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -89,28 +90,16 @@ SEQUENCES = int(os.environ.get("MARGINS_SEQUENCES", "100"))
 PACKAGE = str(Path(margins.__file__).parent)
 # What must not be interrupted: contexts while they enter and leave, and what they restore.
 # Nor generators, which Python closes where no error can be raised.
-GUARDS = {
-    "__enter__",
-    "__exit__",
-    "exclusive",
-    "_model_restored_on_error",
-    "saved",
-    "copies",
-    "restore",
-}
+GUARDS = {"__enter__", "__exit__", "exclusive", "_model_restored_on_error", "saved", "copies", "restore"}
 
 
-def samples(n_classes, seed, distance):
-    rng = np.random.default_rng(seed)
-    y = np.arange(18) % n_classes
-    return distance * rng.normal(size=(n_classes, 3))[y] + rng.normal(size=(18, 3)), y
-
-
+samples = functools.partial(clouds, m=18, d=3)
+MIXED = samples(seed=1, distance=0.3)
 DATA = {
-    "apart": samples(2, 0, 4.0),
-    "mixed": samples(2, 1, 0.3),
-    "CSR": (sparse.csr_array(np.round(samples(2, 1, 0.3)[0])), samples(2, 1, 0.3)[1]),
-    "three classes": samples(3, 2, 1.0),
+    "apart": samples(distance=4.0),
+    "mixed": MIXED,
+    "CSR": (sparse.csr_array(np.round(MIXED[0])), MIXED[1]),
+    "three classes": samples(3, seed=2),
 }
 names = st.integers(0, 2)
 chunks = st.tuples(names, st.integers(0, 12), st.integers(1, 8))

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from problems import scaled
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.preprocessing import StandardScaler
 
 import margins
 from margins.callbacks import ProgressBar
@@ -16,12 +16,6 @@ from margins.decremental.solution import solution_of
 from margins.kernels import RBF
 
 EXACT = 1e-8
-
-
-def scaled(load, n=None, seed=0):
-    X, y = load(return_X_y=True)
-    chosen = np.random.default_rng(seed).permutation(len(y))[:n]
-    return StandardScaler().fit_transform(X)[chosen], y[chosen]
 
 
 def refitted(classifier, X, y, sample_weight=None, groups=None):

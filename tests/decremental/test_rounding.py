@@ -2,26 +2,19 @@
 
 import numpy as np
 import pytest
+from problems import scaled
 from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import StandardScaler
 
 import margins
 
 each_loss = pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 
 
-def samples():
-    """100 standardized samples of breast cancer."""
-    X, y = load_breast_cancer(return_X_y=True)
-    chosen = np.random.default_rng(0).permutation(len(y))[:100]
-    return StandardScaler().fit_transform(X)[chosen], y[chosen]
-
-
 @each_loss
 @pytest.mark.parametrize("convert", [np.asarray, np.float32], ids=["double", "single"])
 def test_features_far_from_0_are_proven_if_the_intercept_is_free(loss, convert):
     # They took minutes of refits, which proved nothing.
-    X, y = samples()
+    X, y = scaled(load_breast_cancer, 100)
     X = np.round(X, 3)
     classifier = margins.MarginClassifier(loss=loss, penalize_intercept=False)
     shift = 2.0**20 if convert is np.asarray else 2.0**6
@@ -34,7 +27,7 @@ def test_features_far_from_0_are_proven_if_the_intercept_is_free(loss, convert):
 @each_loss
 def test_one_sample_far_away_costs_the_others_no_proof(loss):
     # A missing value that is coded as 999999: nothing was proven of any sample.
-    X, y = samples()
+    X, y = scaled(load_breast_cancer, 100)
     X = X + 2.0**20
     X[-1] += 999_999
     result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)
@@ -42,7 +35,7 @@ def test_one_sample_far_away_costs_the_others_no_proof(loss):
 
 
 def test_samples_of_weight_0_far_away_change_nothing():
-    X, y = samples()
+    X, y = scaled(load_breast_cancer, 100)
     Z, labels, weight = np.vstack([X + 2.0**20, X]), np.tile(y, 2), np.repeat([1.0, 0.0], len(y))
     classifier = margins.MarginClassifier(penalize_intercept=False)
     far = margins.leave_one_out(classifier, Z, labels, sample_weight=weight)
@@ -53,7 +46,7 @@ def test_samples_of_weight_0_far_away_change_nothing():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_an_intercept_that_is_hardly_penalised_does_not_blur_the_samples(kernel):
-    X, y = samples()
+    X, y = scaled(load_breast_cancer, 100)
     classifier = margins.MarginClassifier(kernel=kernel, intercept_scaling=1e5)
     assert margins.leave_one_out(classifier, X, y).is_proven.all()
 
@@ -61,7 +54,7 @@ def test_an_intercept_that_is_hardly_penalised_does_not_blur_the_samples(kernel)
 @each_loss
 @pytest.mark.parametrize(("short", "far"), [(0.0, 0.0), (1e-20, 1e6), (1e-9, 1e6)])
 def test_many_rows_that_are_nearly_zero_do_not_decide_what_is_rounding(loss, short, far):
-    X, y = samples()
+    X, y = scaled(load_breast_cancer, 100)
     X[:60] *= short
     X[-1] += far
     result = margins.leave_one_out(margins.MarginClassifier(loss=loss, penalize_intercept=False), X, y)

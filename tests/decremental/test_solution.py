@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from margins.decremental.problem import BoxProblem, Features
+from margins.decremental.problem import BoxProblem, Features, Gram
 from margins.decremental.response import DualResponse, PrimalResponse
 from margins.decremental.solution import Solution, augmented_margins, solution_of
-from tests.helpers.small_solutions import KINDS, clouds, gram_of, problem_of, solved
+from tests.helpers.small_solutions import KINDS, clouds, problem_of, solved
 
 
 @pytest.mark.parametrize(("loss", "is_free"), KINDS)
@@ -45,7 +45,7 @@ def test_a_hinge_solution_follows_from_a_poor_start():
 def test_inner_products_of_features_and_stored_ones_give_the_same_solution(loss, is_free):
     X, signs = clouds(5)
     of_features = solved(X, signs, loss, is_free)
-    of_gram = solved(X, signs, loss, is_free, inner=gram_of(X, is_free))
+    of_gram = solved(X, signs, loss, is_free, inner=Gram(X @ X.T + (not is_free)))
     np.testing.assert_allclose(of_gram.sigma, of_features.sigma, atol=1e-8)
     numbers = np.array([0, 3, 11])
     of_dual = DualResponse(of_features.problem, of_features.free)

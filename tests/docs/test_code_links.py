@@ -27,8 +27,7 @@ def app():
         for name in ("Perceptron", "SVC")
     }
     env = SimpleNamespace(
-        get_domain=lambda _: SimpleNamespace(objects=objects),
-        intersphinx_inventory={"py:class": theirs},
+        get_domain=lambda _: SimpleNamespace(objects=objects), intersphinx_inventory={"py:class": theirs}
     )
     builder = SimpleNamespace(get_relative_uri=lambda _, page: f"{page}.html")
     return SimpleNamespace(env=env, builder=builder)

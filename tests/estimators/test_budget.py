@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from properties import examples
+from sample_problems import orders_of_fit, seed_of
 from scipy import sparse
 
 import margins
@@ -72,18 +73,6 @@ class Replay:
         return n_added
 
 
-def orders_of_fit(m, n_epochs, seed):
-    """As a fit permutes: one order, shuffled again and again."""
-    order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed)
-    for _ in range(n_epochs):
-        generator.shuffle(order)
-        yield order.copy()
-
-
-def seed_of(random_state):
-    return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0])
-
-
 VARIANTS = {
     "distilled": (Budget, {}),
     "fixed size": (Budget, {"size": 4}),
@@ -107,11 +96,10 @@ def test_fit_equals_the_replay_bit_for_bit(variant, C, beta, seed, n_epochs):
     algorithm, params = VARIANTS[variant]
     data = oracles.data_of(X, y, 1.0, 0.5 / C)
     fit = algorithm(C=C, beta=beta, max_iter=n_epochs, random_state=5, **params).fit(X, y)
-    seed = seed_of(5)
-    generator = np.random.default_rng((seed, 1)) if algorithm is Random else None
+    generator = np.random.default_rng((seed_of(5), 1)) if algorithm is Random else None
     threshold = beta * max(row @ row for row in data)
     replay = Replay(data, threshold, params.get("size"), generator)
-    counts = [replay.epoch(order) for order in orders_of_fit(len(y), fit.n_iter_, seed)]
+    counts = [replay.epoch(order) for order in orders_of_fit(len(y), fit.n_iter_, 5)]
     assert_array_equal(fit.cache_[0], replay.cache)
     assert_array_equal(np.append(fit.coef_[0], fit.intercept_[0]), replay.w[: X.shape[1] + 1])
     assert fit.n_updates_ == replay.n_changes

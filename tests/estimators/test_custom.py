@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from properties import examples
+from sample_problems import orders_of_fit
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -42,15 +43,6 @@ def dual_map(w, q):
     """f of the paper for q; its inverse is f for p."""
     norm = length(w, q)
     return np.sign(w) * np.abs(w) ** (q - 1) / norm ** (q - 2) if norm > 0 else np.zeros_like(w)
-
-
-def orders(seed, m, epochs):
-    """The orders of access of a fit."""
-    generator = np.random.default_rng(np.random.RandomState(seed).randint(np.iinfo(np.int32).max))
-    order = np.arange(m, dtype=np.int32)
-    for _ in range(epochs):
-        generator.shuffle(order)
-        yield order.copy()
 
 
 def alma(data, p, alpha, accesses):
@@ -123,7 +115,7 @@ def test_alma_makes_the_updates_of_the_paper(p, C, container):
         fit = Alma(p=p, max_iter=40, random_state=seed, **params)
         fit.fit(container(X), y)
         data = extended(X, y, 1.5, C)
-        w, mistakes, epoch, bound = alma(data, p, eps, orders(seed, len(y), 40))
+        w, mistakes, epoch, bound = alma(data, p, eps, orders_of_fit(len(y), 40, seed))
         assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
         assert [e.updates for e in fit.learning_curve_[0]][-1] == len(mistakes)
         found = np.append(fit.coef_[0], fit.intercept_[0] / 1.5)
@@ -228,7 +220,7 @@ def test_second_order_perceptron_makes_the_mistakes_of_the_paper(a, rho, contain
         X[~X.any(axis=1), 0] = 1
         fit = SecondOrder(a=a, C=3.0, max_iter=25, random_state=seed, **params).fit(container(X), y)
         columns = np.hstack([X, np.full((len(y), 1), rho)])
-        w, mistakes, epoch = second_order(columns, y, a, orders(seed, len(y), 25))
+        w, mistakes, epoch = second_order(columns, y, a, orders_of_fit(len(y), 25, seed))
         assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
         found = np.append(fit.coef_[0], fit.intercept_[0] / rho if rho else 0.0)
         assert_allclose(unit(found), unit(w), atol=1e-8)

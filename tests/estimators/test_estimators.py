@@ -246,23 +246,6 @@ def test_warning_names_the_class_without_a_proof(name, stop):
 
 
 @quiet
-@pytest.mark.parametrize("name", ["auto", "perceptron", *VOTING])
-def test_data_frame_gives_the_features_their_names(name):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed; nothing here needs it")
-    X, y = clouds()
-    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
-    classifier = make(name, random_state=0).fit(frame, pandas.Series(y))
-    assert_array_equal(classifier.feature_names_in_, ["a", "b", "c", "d"])
-    X = frame.to_numpy()  # in the frame's memory layout: another one is multiplied in another order
-    plain = make(name, random_state=0).fit(X, y)
-    assert not hasattr(plain, "feature_names_in_")
-    assert_array_equal(classifier.decision_function(frame), plain.decision_function(X))
-    assert_array_equal(classifier.predict(frame), plain.predict(X))
-    with pytest.raises(ValueError, match="feature names should match"):
-        classifier.predict(frame[["b", "a", "c", "d"]])
-
-
-@quiet
 def test_fit_ignores_a_process_backend_that_surrounds_it():
     X, y = clouds(n_classes=4)
     alone = make("pdm", random_state=3).fit(X, y)

@@ -7,6 +7,7 @@ import pytest
 from algorithm_groups import ALGORITHMS, REPRESENTATIVES, quiet
 from certified_problems import Problem, assert_true
 from numpy.testing import assert_array_equal
+from problems import noisy
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
@@ -28,16 +29,10 @@ def params_of(name):
     return {"gamma": 1e-6} if name == "pfm" else {}
 
 
-def overlapping(n_samples=3000, n_features=5):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_samples, n_features))
-    return X, np.where(X[:, 0] + rng.normal(size=n_samples) > 0, 1, -1)
-
-
 @quiet
 @each_loop
 def test_the_shortest_limit_leaves_a_model_with_a_true_certificate(name):
-    X, y = overlapping(n_samples=12)
+    X, y = noisy(12)
     problem = Problem(X, y, rho=1.0, C=1.0, loss=ALGORITHMS[name]().loss)
     classifier = ALGORITHMS[name](
         C=1.0, intercept_scaling=1.0, fit_intercept=True, max_time=SHORTEST, random_state=0
@@ -50,7 +45,7 @@ def test_the_shortest_limit_leaves_a_model_with_a_true_certificate(name):
 @quiet
 @each_loop
 def test_a_limit_ends_a_fit_within_an_epoch(name):
-    X, y = overlapping()
+    X, y = noisy(3000)
     classifier = ALGORITHMS[name](max_time=SHORTEST, random_state=0, **params_of(name)).fit(X, y)
     others = ALGORITHMS[name](max_iter=1, random_state=0, **params_of(name)).fit(X, y)
     assert classifier.n_iter_ == len(classifier.learning_curve_[0]) == 1
@@ -75,7 +70,7 @@ def test_a_fit_that_would_take_long_ends_in_time(name):
 @quiet
 @pytest.mark.parametrize("solver", ["newton", "decomposition", "conjugate", "unlearning", "dcd"])
 def test_every_solver_ends_in_time(solver):
-    X, y = overlapping(n_samples=6000, n_features=20)
+    X, y = noisy(6000, 20)
     kernel = "linear" if solver == "newton" else "rbf"
     params = {"loss": "hinge", "C": 100.0, "kernel": kernel, "eps": 1e-9, "random_state": 0}
     classifier = margins.MarginClassifier(solver=solver, max_time=LIMIT, **params)
@@ -102,7 +97,7 @@ def test_classes_share_the_time(name):
 @quiet
 @pytest.mark.parametrize("name", ["perceptron", "mpu", "alma", "auto", "second-order-perceptron"])
 def test_a_limit_that_is_not_reached_changes_nothing(name):
-    X, y = overlapping(n_samples=300)
+    X, y = noisy()
     limited = ALGORITHMS[name](max_iter=20, random_state=0, max_time=3600).fit(X, y)
     unlimited = ALGORITHMS[name](max_iter=20, random_state=0).fit(X, y)
     assert_array_equal(limited.coef_, unlimited.coef_)
@@ -146,7 +141,7 @@ def test_the_last_sums_of_a_kernel_end_within_the_limit(loss, limit, monkeypatch
     monkeypatch.setattr(FormulaBlocks, "compute", computed)
     monkeypatch.setattr(FormulaBlocks, "sums", summed)
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-    X, y = overlapping(n_samples=6000)
+    X, y = noisy(6000)
     classifier = margins.MarginClassifier(kernel="rbf", loss=loss, eps=1e-6, max_time=limit, C=100)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         classifier.fit(X, y)

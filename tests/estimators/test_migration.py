@@ -4,7 +4,7 @@ import inspect
 import pickle
 
 import pytest
-from algorithm_groups import ALGORITHMS, NAMES
+from algorithm_groups import ALGORITHMS
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
@@ -14,17 +14,8 @@ from margins.estimators.migration import SKLEARN_ADVICE
 X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("kind", [margins.MarginClassifier, margins.MarginClassifierCV])
-def test_parameters_of_scikit_learn_are_refused_with_advice(kind):
-    names = {"tol": "eps", "dual": "certificate", "penalty": "LinearSVC", "probability": "calibration"}
-    for name, word in names.items():
-        with pytest.raises(TypeError, match=f"{kind.__name__} has no parameter '{name}': .*{word}"):
-            kind(**{name: 1})
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_advice_is_about_parameters_that_an_algorithm_lacks_and_names_those_that_it_has(name):
-    kind = ALGORITHMS[name]
+@pytest.mark.parametrize("kind", [*ALGORITHMS.values(), margins.MarginClassifierCV])
+def test_advice_is_about_parameters_that_an_algorithm_lacks_and_names_those_that_it_has(kind):
     parameters = set(inspect.signature(kind).parameters)
     for old, entries in SKLEARN_ADVICE.items():
         advice = next((entry for entry in entries if entry[0] in ("", *parameters)), None)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import clouds
 from sklearn import config_context
 
 import margins
@@ -10,9 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def data(n_classes=2):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(20 * n_classes, 3))
-    return X, np.arange(len(X)) % n_classes
+    return clouds(n_classes, m=20 * n_classes, d=3, distance=0)
 
 
 def test_after_a_fit_the_solver_and_the_certificate_are_shown_once():

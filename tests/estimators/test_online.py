@@ -50,22 +50,12 @@ def test_rejected_chunk_leaves_the_stream_as_it_was(name):
     classifier = make(name, **kept).partial_fit(X[:30], y[:30], classes=np.unique(y))
     untouched = pickle.loads(pickle.dumps(classifier))
     more, labels = X[30:], y[30:]
-    unknown = labels.copy()
-    unknown[7] = "dog"
-    own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
-    sentence = f"y of {own_name} must hold classes of the stream, .* Got 'dog'"
-    with pytest.raises(ValueError, match=sentence):
-        classifier.partial_fit(more, unknown)
-    with pytest.raises(ValueError, match="is not the same as on last call"):
-        classifier.partial_fit(more, labels, classes=["ant", "bee"])
-    with pytest.raises(ValueError, match="is not the same as on last call"):
-        classifier.partial_fit(more, labels, classes=["ant", "bee", "dog"])
+    for classes in (["ant", "bee"], ["ant", "bee", "dog"]):
+        with pytest.raises(ValueError, match="is not the same as on last call"):
+            classifier.partial_fit(more, labels, classes=classes)
     with pytest.raises(ValueError, match="3 features, but .* 4 features"):
         classifier.partial_fit(more[:, :3], labels)
-    with pytest.raises(ValueError, match="NaN"):
-        classifier.partial_fit(np.where(more > 1, np.nan, more), labels)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        classifier.partial_fit(more, labels[1:])
+    own_name = rf"{name} \({type(classifier).__name__}.partial_fit\)"
     with pytest.raises(ValueError, match=f"sample_weight of {own_name}"):
         classifier.partial_fit(more, labels, sample_weight=np.full(len(labels), -1.0))
     row = more.copy()

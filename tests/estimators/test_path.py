@@ -119,10 +119,7 @@ def test_values_of_C_are_checked_before_any_work():
 def test_numbers_of_all_kinds_are_values_of_C():
     for Cs in ([1], (1.0, 2), np.array([1, 2]), np.float32([0.5]), [Fraction(1, 2), Decimal("0.5")]):
         np.testing.assert_array_equal(grid_of(Cs, "a test"), np.array(Cs, dtype=float))
-
-
-def test_an_integer_stands_for_the_grid_of_scikit_learn():
-    np.testing.assert_allclose(grid_of(10, "a test"), np.logspace(-4, 4, 10))
+    np.testing.assert_allclose(grid_of(10, "a test"), np.logspace(-4, 4, 10))  # as of scikit-learn
 
 
 @pytest.mark.parametrize("name", ["C", "warm_start", "max_time"])

@@ -16,11 +16,9 @@ from stream_problems import (
     AVERAGING,
     DECAYING,
     DUAL_IN_SCORES,
-    FEW_KINDS,
     KINDS,
     STREAMS,
     VOTING,
-    WITH_PARAMETERS,
     assert_same_model,
     clouds,
     each_kind,
@@ -254,57 +252,6 @@ def test_an_epoch_in_the_order_of_x_is_a_stream(name):
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     shuffled = make(name, max_iter=1, random_state=0, **params).fit(X, y)
     assert np.any(shuffled.coef_ != fits[0].coef_)
-
-
-INTERRUPTS = [
-    *((name, "stream", "_process_chunk", np.asarray) for name in KINDS),
-    *((name, "fit", "_model_attributes", sparse.csr_array) for name in KINDS),
-    *((name, "stream", "_model_attributes", sparse.csr_array) for name in FEW_KINDS),
-    *((name, "fit", "_process_chunk", np.asarray) for name in FEW_KINDS),
-]
-
-
-@pytest.mark.parametrize(("name", "begin", "where", "layout"), INTERRUPTS)
-@quiet
-def test_an_interrupted_chunk_leaves_the_stream_as_it_was(name, begin, where, layout):
-    class Interrupted(ALGORITHMS[name]):
-        """As the algorithm."""
-
-        interrupts, n_processed = False, 0
-
-        def _process_chunk(self, stream, *args):
-            super()._process_chunk(stream, *args)
-            Interrupted.n_processed += 1
-            if self.interrupts and where == "_process_chunk" and self.n_processed == 2:
-                raise KeyboardInterrupt
-
-        def _model_attributes(self, fit):
-            attributes = super()._model_attributes(fit)
-            if self.interrupts and where == "_model_attributes":
-                raise KeyboardInterrupt
-            return attributes
-
-    X, y = clouds(3, distance=0.5)
-    X = layout(X)
-    params = {**WITH_PARAMETERS.get(name, {}), "random_state": 0}
-    if name != "servedio-average":
-        params["max_iter"] = 3
-    one, other = Interrupted(**params), ALGORITHMS[name](**params)
-    for classifier in (one, other):
-        if begin == "fit":
-            classifier.fit(X[:30], y[:30])
-        else:
-            classifier.partial_fit(X[:30], y[:30], classes=np.unique(y))
-    Interrupted.interrupts = True
-    for rows in (slice(60, 90), slice(30, 40)):
-        Interrupted.n_processed = 0
-        with pytest.raises(KeyboardInterrupt):
-            one.partial_fit(X[rows], y[rows])
-    Interrupted.interrupts = False
-    assert_same_model(one, other)
-    assert_same_model(one.partial_fit(X[30:], y[30:]), other.partial_fit(X[30:], y[30:]))
-    assert one.learning_curve_ == other.learning_curve_
-    assert one.upper_bounds_ == other.upper_bounds_
 
 
 def test_an_interrupted_warm_fit_leaves_the_votes_as_they_were():

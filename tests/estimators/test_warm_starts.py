@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 from algorithm_groups import quiet
 from numpy.testing import assert_array_equal
-from stream_problems import (
-    DECAYING,
-    STREAMS,
-    assert_same_model,
-    clouds,
-    each_kind,
-    each_stream,
-    make,
-)
+from stream_problems import DECAYING, STREAMS, assert_same_model, clouds, each_kind, each_stream, make
 
 import margins
 

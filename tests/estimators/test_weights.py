@@ -6,15 +6,7 @@ from itertools import product
 import exact_optima
 import numpy as np
 import pytest
-from algorithm_groups import (
-    ALGORITHMS,
-    NAMES,
-    NOISE_TOLERANT,
-    REPRESENTATIVES,
-    UNSCALED,
-    VOTING,
-    quiet,
-)
+from algorithm_groups import ALGORITHMS, NAMES, NOISE_TOLERANT, REPRESENTATIVES, UNSCALED, VOTING, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import assert_same_fit, clouds, make
 

@@ -51,11 +51,7 @@ class Problem:
 
     @property
     def params(self):
-        return {
-            "C": self.C,
-            "fit_intercept": self.rho > 0,
-            "intercept_scaling": self.rho or 1.0,
-        }
+        return {"C": self.C, "fit_intercept": self.rho > 0, "intercept_scaling": self.rho or 1.0}
 
     @property
     def hard(self):

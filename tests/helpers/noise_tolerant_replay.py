@@ -12,7 +12,6 @@ import sample_problems
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from properties import examples
-from sklearn.utils import check_random_state
 
 import margins
 
@@ -54,7 +53,7 @@ def perceptron(**params):
 
 def accesses(m, shuffle, max_iter, seed, n_held_out=0):
     """The samples held out, and the orders of the epochs, as the package draws them."""
-    generator = np.random.default_rng(int(check_random_state(seed).randint(np.iinfo(np.int32).max)))
+    generator = np.random.default_rng(sample_problems.seed_of(seed))
     order = np.arange(m, dtype=np.int32)
     if shuffle != "never":
         generator.shuffle(order)
@@ -151,12 +150,7 @@ def assert_counts(classifier, traces, err_msg=""):
         found = [(record.epoch, record.updates, record.mistakes) for record in curve]
         n_epochs = len(trace.updates_after_epoch)
         expected = list(
-            zip(
-                range(1, n_epochs + 1),
-                trace.updates_after_epoch,
-                trace.mistakes_of_epoch,
-                strict=True,
-            )
+            zip(range(1, n_epochs + 1), trace.updates_after_epoch, trace.mistakes_of_epoch, strict=True)
         )
         assert found == expected[: len(found)], err_msg
         assert found, err_msg

@@ -6,7 +6,8 @@ import numpy as np
 from algorithm_groups import ALGORITHMS
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.preprocessing import StandardScaler
 
 
 def clouds(n_classes=2, m=60, d=4, distance=1.0, seed=0):
@@ -56,6 +57,24 @@ def tumours():
     """The breast cancer data, features divided by their maxima."""
     X, y = load_breast_cancer(return_X_y=True)
     return X / X.max(axis=0), y
+
+
+def few_tumours():
+    """The first of them, with text as labels."""
+    X, y = tumours()
+    return X[:250], np.array(["benign", "malign"])[y[:250]]
+
+
+def irises():
+    X, y = load_iris(return_X_y=True)
+    return X / X.max(axis=0), y
+
+
+def scaled(load, n=None, seed=0):
+    """Some samples of a data set of scikit-learn, all of whose features are standardized."""
+    X, y = load(return_X_y=True)
+    chosen = np.random.default_rng(seed).permutation(len(y))[:n]
+    return StandardScaler().fit_transform(X)[chosen], y[chosen]
 
 
 def make(name, **params):

@@ -106,6 +106,19 @@ def each_order_of(m, n_epochs, seed):
         yield generator.permutation(m).astype(np.int32)
 
 
+def seed_of(random_state):
+    """The seed that a fit of two classes draws."""
+    return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max))
+
+
+def orders_of_fit(m, n_epochs, random_state):
+    """The orders of a fit of two classes: one, shuffled again and again."""
+    order, generator = np.arange(m, dtype=np.int32), np.random.default_rng(seed_of(random_state))
+    for _ in range(n_epochs):
+        generator.shuffle(order)
+        yield order.copy()
+
+
 def run(data, rules, orders, levels=(), opening=None):
     """Process the samples epoch by epoch, up to a full pass without updates.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import margins
-from margins.decremental.problem import BoxProblem, Features, Gram
+from margins.decremental.problem import BoxProblem, Features
 from margins.decremental.solution import solution_of
 
 LOSSES = ("squared_hinge", "hinge")
@@ -24,11 +24,6 @@ def problem_of(X, signs, loss, is_free, C=1.0, inner=None):
     if inner is None:
         inner = Features(X, 0.0 if is_free else 1.0)
     return BoxProblem(inner, signs, np.full(len(signs), C), loss == "squared_hinge", is_free)
-
-
-def gram_of(X, is_free):
-    """The inner products of samples, stored, with the feature of an intercept that is penalised."""
-    return Gram(X @ X.T + (0.0 if is_free else 1.0))
 
 
 def classifier_of(loss, is_free, C=1.0):

@@ -85,9 +85,3 @@ def test_what_scikit_learn_has_not_is_an_error():
         to_sklearn(margins.get("pam")(kernel=lambda A, B: A @ B.T, random_state=0).fit(X, y))
     with pytest.raises(TypeError, match="must be a classifier of margins. Got an object of type Line"):
         to_sklearn(LinearSVC())
-
-
-def test_a_hard_margin_has_a_large_penalty():
-    X, y = [[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]], [1, 1, 0, 0]
-    classifier = margins.get("pdm")(C=float("inf"), random_state=0).fit(X, y)
-    assert to_sklearn(classifier).C == 1e100

@@ -156,10 +156,7 @@ def test_pfm_accepts_only_kernels_without_a_gamma():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (
-            lambda: RBF(gamma=0.0),
-            r"^gamma of RBF must be one of 'scale', 'auto' or .* Got 0",
-        ),
+        (lambda: RBF(gamma=0.0), r"^gamma of RBF must be one of 'scale', 'auto' or .* Got 0"),
         (lambda: RBF(gamma="wide"), r"^gamma of RBF must be .* Got 'wide'"),
         (lambda: Polynomial(degree=-1), r"^degree of Polynomial must be an integer in .* Got -1"),
         (lambda: Polynomial(degree=1.5), r"^degree of Polynomial must be an integer in .* Got 1\.5"),

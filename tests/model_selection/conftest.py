@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from margins.model_selection import running
+
 TESTS = Path(__file__).parents[1]
 
 
@@ -23,3 +25,11 @@ def no_other_tests(request):
         del sys.modules[name]
     yield
     sys.modules.update(hidden)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The tasks that are computed, not found in a cache."""
+    made, run = [], running.run
+    monkeypatch.setattr(running, "run", lambda *task: made.append(task[2]) or run(*task))
+    return made

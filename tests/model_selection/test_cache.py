@@ -34,14 +34,6 @@ def full(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """The tasks that are computed, not found."""
-    made, run = [], running.run
-    monkeypatch.setattr(running, "run", lambda *task: made.append(task[2]) or run(*task))
-    return made
-
-
 def files(folder):
     return sorted(folder.glob("??/*.json"))
 

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import few_tumours, irises
 from scikit_learn_checks import EQUIVALENCE, assert_passes_scikit_learn
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss, make_scorer, recall_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -37,18 +37,7 @@ IDS = ["-".join(map(str, params.values())) or "default" for params in SETTINGS]
 each_setting = pytest.mark.parametrize("params", SETTINGS, ids=IDS)
 
 
-def tumours():
-    X, y = load_breast_cancer(return_X_y=True)
-    X, y = X / X.max(axis=0), np.array(["benign", "malign"])[y]
-    return X[:250], y[:250]
-
-
-def irises():
-    X, y = load_iris(return_X_y=True)
-    return X / X.max(axis=0), y
-
-
-each_data = pytest.mark.parametrize("load", [tumours, irises])
+each_data = pytest.mark.parametrize("load", [few_tumours, irises])
 
 
 def assert_same_optimum(fits, alone):
@@ -83,7 +72,7 @@ def test_scores_and_certificates_match_fits_to_each_fold(load, params):
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, np.float32, np.asfortranarray])
 def test_the_layout_of_X_does_not_matter(make):
-    X, y = tumours()
+    X, y = few_tumours()
     X = np.float32(X).astype(float)
     expected = margins.MarginClassifierCV(Cs=4, cv=4, random_state=0).fit(X, y)
     found = margins.MarginClassifierCV(Cs=4, cv=4, random_state=0).fit(make(X), y)
@@ -109,7 +98,7 @@ def test_samples_of_many_features_share_a_gram_matrix():
     ["roc_auc", "balanced_accuracy", make_scorer(recall_score, pos_label="malign"), "callable"],
 )
 def test_any_metric_scores_the_test_sets(scoring, kernel):
-    X, y = tumours()
+    X, y = few_tumours()
 
     def support(estimator, X, y):  # it needs more than scores
         assert estimator.converged_ and len(estimator.predict(X)) == len(y)
@@ -126,7 +115,7 @@ def test_any_metric_scores_the_test_sets(scoring, kernel):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
-    X, y = tumours()
+    X, y = few_tumours()
     folds = [([*range(0, 200, 2), 4, 4], range(1, 100, 2)), (np.arange(250) > 20, np.arange(20))]
     params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
     found = margins.MarginClassifierCV(Cs=CS, cv=folds, **params).fit(X, y)
@@ -139,7 +128,7 @@ def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_weights_of_0_leave_samples_out_of_every_fold(kernel):
-    X, y = tumours()
+    X, y = few_tumours()
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
     params = {"eps": 1e-4, "kernel": kernel, "gamma": 0.5, "random_state": 0}
     found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(X, y, weight)
@@ -171,7 +160,7 @@ def test_results_do_not_depend_on_threads(load):
 
 
 def test_no_row_is_copied_for_a_fold(monkeypatch):
-    X, y = tumours()
+    X, y = few_tumours()
     X = sparse.csr_matrix(X)
 
     def refuse(self, *_):
@@ -183,7 +172,7 @@ def test_no_row_is_copied_for_a_fold(monkeypatch):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_a_precomputed_kernel_matrix_is_split_by_rows_and_columns(loss):
-    X, y = tumours()
+    X, y = few_tumours()
     params = {"loss": loss, "eps": 1e-4, "kernel": "precomputed", "random_state": 0}
     K = X @ X.T
     found = margins.MarginClassifierCV(Cs=CS, cv=3, **params).fit(K, y)
@@ -195,7 +184,7 @@ def test_losses_of_plug_ins_need_a_linear_kernel():
     class Own(Hinge):
         name = "own"
 
-    X, y = tumours()
+    X, y = few_tumours()
     found = margins.MarginClassifierCV(Cs=[1.0], cv=3, loss=Own).fit(X, y)
     assert all(problem.converged for fold in found.fold_fits_ for [problem] in fold)
     with pytest.raises(ValueError, match="must be 'squared_hinge' or 'hinge' with a kernel other than"):
@@ -203,7 +192,7 @@ def test_losses_of_plug_ins_need_a_linear_kernel():
 
 
 def test_without_refit_C_is_selected_and_nothing_predicts():
-    X, y = tumours()
+    X, y = few_tumours()
     classifier = margins.MarginClassifierCV(Cs=2, cv=3).fit(X, y)
     assert hasattr(classifier, "coef_")
     classifier.set_params(refit=False).fit(X, y)
@@ -215,7 +204,7 @@ def test_without_refit_C_is_selected_and_nothing_predicts():
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memory):
-    X, y = tumours()
+    X, y = few_tumours()
     classifier = margins.MarginClassifierCV(Cs=[1e3], cv=3, loss="hinge", max_iter=1, eps=1e-9)
     with pytest.warns() as caught:
         classifier.fit(*((X, y) if in_memory else (Chunks.of_rows(X, y, n_rows=200),)))
@@ -243,7 +232,7 @@ def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memo
 )
 def test_bad_parameters_are_errors(params, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        margins.MarginClassifierCV(**params).fit(*tumours())
+        margins.MarginClassifierCV(**params).fit(*few_tumours())
 
 
 def without_training(monkeypatch):
@@ -254,22 +243,21 @@ def without_training(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "scoring",
-    ["neg_log_loss", "roc_auc_ovr", make_scorer(log_loss, response_method="predict_proba")],
+    "scoring", ["neg_log_loss", "roc_auc_ovr", make_scorer(log_loss, response_method="predict_proba")]
 )
 def test_metrics_of_probabilities_are_rejected_before_training(monkeypatch, scoring):
     without_training(monkeypatch)
     message = "scoring of MarginClassifierCV.fit must be a metric of predicted labels or"
     with pytest.raises(ValueError, match=message) as caught:
-        margins.MarginClassifierCV(scoring=scoring).fit(*tumours())
+        margins.MarginClassifierCV(scoring=scoring).fit(*few_tumours())
     assert "Decided" not in str(caught.value) and "predict_proba" in str(caught.value)
     with pytest.raises(ValueError, match="scoring of parameter_search must be a metric of predicted"):
-        parameter_search(margins.get("pam")(), {}, *tumours(), scoring=scoring)
+        parameter_search(margins.get("pam")(), {}, *few_tumours(), scoring=scoring)
 
 
 def test_metrics_that_do_not_suit_the_labels_are_rejected_before_training(monkeypatch):
     without_training(monkeypatch)
-    X, y = tumours()
+    X, y = few_tumours()
     for scoring, labels in (("f1", y), ("roc_auc", np.arange(len(y)) % 3)):
         with pytest.raises(ValueError, match=f"scoring of MarginClassifierCV.fit .* Got '{scoring}': "):
             margins.MarginClassifierCV(scoring=scoring).fit(X, labels)
@@ -287,7 +275,7 @@ def test_the_metric_of_a_user_is_only_computed_for_predicted_labels():
     for response in ("predict", "decision_function"):
         calls = []
         scoring = make_scorer(metric, response_method=response)
-        X, y = irises() if response == "predict" else tumours()
+        X, y = irises() if response == "predict" else few_tumours()
         margins.MarginClassifierCV(Cs=[0.01, 1], scoring=scoring, cv=2, refit=False).fit(X, y)
         assert len(calls) == 4 and max(calls) < len(y)
 
@@ -295,7 +283,7 @@ def test_the_metric_of_a_user_is_only_computed_for_predicted_labels():
 @pytest.mark.parametrize("refit", [True, False])
 def test_weights_outside_of_training_sets_are_checked_before_training(monkeypatch, refit):
     without_training(monkeypatch)
-    X, y = tumours()
+    X, y = few_tumours()
     weight = np.ones(len(y))
     weight[-1] = -1
     folds = [(np.arange(200), np.arange(200, 250))]
@@ -312,16 +300,16 @@ def test_weights_outside_of_training_sets_are_checked_before_training(monkeypatc
 def test_penalties_out_of_range_are_found_before_training(monkeypatch, C):
     without_training(monkeypatch)
     with pytest.raises(ValueError, match="C of MarginClassifierCV, times the weight of a sample, must"):
-        margins.MarginClassifierCV(Cs=[1, C]).fit(*tumours())
+        margins.MarginClassifierCV(Cs=[1, C]).fit(*few_tumours())
     with pytest.raises(ValueError, match="times the weight of a sample, must be in"):
-        margins.svm_path(*tumours(), Cs=[1, C])
+        margins.svm_path(*few_tumours(), Cs=[1, C])
 
 
 def test_a_metric_that_gives_no_number_is_an_error():
     with warnings.catch_warnings(), pytest.raises(ValueError, match="Got nan for every C"):
         warnings.simplefilter("ignore")
         scoring = lambda estimator, X, y: np.nan  # noqa: E731
-        margins.MarginClassifierCV(Cs=2, cv=3, scoring=scoring).fit(*tumours())
+        margins.MarginClassifierCV(Cs=2, cv=3, scoring=scoring).fit(*few_tumours())
 
 
 TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."

@@ -33,14 +33,6 @@ def undisturbed():
     return study_of()
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """The tasks that are computed."""
-    made, run = [], running.run
-    monkeypatch.setattr(running, "run", lambda *task: made.append(task[2]) or run(*task))
-    return made
-
-
 @pytest.fixture(autouse=True)
 def without_reading_the_library():
     """Keys of no study here depend on its files, all of which each study with a cache would read."""

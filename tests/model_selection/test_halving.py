@@ -10,12 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import (
-    HalvingGridSearchCV,
-    ParameterGrid,
-    ParameterSampler,
-    StratifiedKFold,
-)
+from sklearn.model_selection import HalvingGridSearchCV, ParameterGrid, ParameterSampler, StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils import resample
 

@@ -19,20 +19,12 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from margins.model_selection import keys, parameter_search, running
+from margins.model_selection import keys, parameter_search
 from margins.model_selection.keys import code_of, digest
 
 X = np.arange(24.0).reshape(12, 2)
 y = np.array([0, 1] * 6)
 MODULE = "users_code"
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The tasks that are computed."""
-    made, run = [], running.run
-    monkeypatch.setattr(running, "run", lambda *task: made.append(task[2]) or run(*task))
-    return made
 
 
 def search(folder, scorer, estimator=None, **options):

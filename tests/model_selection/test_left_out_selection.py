@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
+from problems import scaled
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut
-from sklearn.preprocessing import StandardScaler
 
 import margins
-
-
-def scaled(load, n):
-    X, y = load(return_X_y=True)
-    chosen = np.random.default_rng(0).permutation(len(y))[:n]
-    return StandardScaler().fit_transform(X)[chosen], y[chosen]
 
 
 @pytest.mark.parametrize(

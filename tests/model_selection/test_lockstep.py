@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import sample_problems
+from algorithm_groups import NOISE_TOLERANT
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -20,17 +21,6 @@ from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 
 # These tests do not depend on whether a run ends with an epoch without updates.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-NOISE_TOLERANT = [
-    "alpha-bound",
-    "averaged-perceptron",
-    "lambda-trick",
-    "longest-survivor",
-    "pam",
-    "paum",
-    "perceptron",
-    "pocket",
-    "voted-perceptron",
-]
 BOUNDS = [math.inf, 12, 5, 3, 1]
 GRID = [
     {"tau": tau, "alpha_bound": bound, "lam": lam}

@@ -9,13 +9,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import ParameterSampler
 
 import margins
-from margins.model_selection import (
-    Stages,
-    Study,
-    double_cross_validation,
-    parameter_search,
-    t_interval,
-)
+from margins.model_selection import Stages, Study, double_cross_validation, parameter_search, t_interval
 from margins.model_selection.intervals import ConfidenceInterval, within_range
 
 X, y = load_breast_cancer(return_X_y=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import few_tumours, irises
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -30,29 +30,19 @@ def classifier(**params):
     return margins.MarginClassifier(**{"eps": 1e-4, "random_state": 0} | params)
 
 
-def tumours():
-    X, y = load_breast_cancer(return_X_y=True)
-    return (X / X.max(axis=0))[::2], np.array(["benign", "malign"])[y[::2]]
-
-
-def irises():
-    X, y = load_iris(return_X_y=True)
-    return X / X.max(axis=0), y
-
-
 TWO_METRICS = ["balanced_accuracy", "accuracy"]
 
 
 @pytest.mark.parametrize(
     ("load", "scoring", "params"),
     [
-        (tumours, "accuracy", {}),
+        (few_tumours, "accuracy", {}),
         (irises, TWO_METRICS, {}),
-        (tumours, TWO_METRICS, {"loss": "hinge"}),
+        (few_tumours, TWO_METRICS, {"loss": "hinge"}),
         (irises, "accuracy", {"loss": "hinge"}),
-        (tumours, "accuracy", {"kernel": "rbf"}),
+        (few_tumours, "accuracy", {"kernel": "rbf"}),
         (irises, TWO_METRICS, {"kernel": "rbf"}),
-        (tumours, TWO_METRICS, {"class_weight": "balanced"}),
+        (few_tumours, TWO_METRICS, {"class_weight": "balanced"}),
         (irises, "accuracy", {"loss": Hinge}),
     ],
 )
@@ -72,7 +62,7 @@ def test_scores_match_separate_fits(load, scoring, params, monkeypatch):
 
 
 def test_double_cross_validation_searches_along_paths(monkeypatch):
-    X, y = tumours()
+    X, y = few_tumours()
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
     options = {"outer": 3, "inner": 3, "random_state": 0, "sample_weight": weight}
     along = double_cross_validation(classifier(), {"C": CS}, sparse.csr_matrix(X), y, **options)
@@ -87,7 +77,7 @@ def test_double_cross_validation_searches_along_paths(monkeypatch):
 
 
 def test_stages_that_vary_C_go_along_it_and_others_do_not():
-    X, y = tumours()
+    X, y = few_tumours()
     stages = Stages({"fit_intercept": [True, False]}, {"C": CS})
     study = parameter_search(classifier(), stages, X, y, cv=3, random_state=0)
     assert study.path_reason == "C does not vary"
@@ -95,7 +85,7 @@ def test_stages_that_vary_C_go_along_it_and_others_do_not():
 
 
 def test_no_finished_path_is_computed_twice(tmp_path, monkeypatch):
-    X, y = tumours()
+    X, y = few_tumours()
     calls = []
     train_along_c = study_paths.train_along_c
 
@@ -131,7 +121,7 @@ def test_results_do_not_depend_on_workers():
 
 
 def test_a_failure_names_the_fit():
-    X, y = tumours()
+    X, y = few_tumours()
     with pytest.raises(tasks.FitFailed, match=r"fold 0, with \{'C': 1e-200\} failed"):
         parameter_search(classifier(), {"C": [1e-200, 1.0]}, X, y, cv=2, random_state=0)
 
@@ -160,7 +150,7 @@ def test_metrics_that_read_the_classifier_are_not_along_C():
     def size(estimator, X, y):
         return float(np.abs(estimator.coef_).sum())
 
-    study = parameter_search(classifier(), {"C": CS}, *tumours(), cv=2, scoring=size)
+    study = parameter_search(classifier(), {"C": CS}, *few_tumours(), cv=2, scoring=size)
     assert study.path_reason == "the metric 'size' may need more than the scores of a classifier"
     assert study.best_params == {"C": 100.0}
 
@@ -168,7 +158,7 @@ def test_metrics_that_read_the_classifier_are_not_along_C():
 @pytest.mark.parametrize("estimator", [classifier(), margins.get("pam")(max_iter=5)])
 def test_data_frames_take_the_routes_of_arrays(estimator):
     pandas = pytest.importorskip("pandas")
-    X, y = tumours()
+    X, y = few_tumours()
     frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
     grid = {"C": CS} if hasattr(estimator, "eps") else {"tau": [0, 0.5], "alpha_bound": [3, 9]}
     studies = [parameter_search(estimator, grid, data, y, cv=3, random_state=0) for data in (X, frame)]
@@ -186,7 +176,7 @@ def test_data_frames_take_the_routes_of_arrays(estimator):
     ],
 )
 def test_a_pipeline_of_which_the_last_step_varies_is_trained_like_it(last, grid, route, monkeypatch):
-    X, y = tumours()
+    X, y = few_tumours()
     model = Pipeline([("scale", StandardScaler()), ("classifier", last)])
     options = {"cv": 3, "random_state": 0}
     found = parameter_search(model, grid, X, y, **options)
@@ -199,7 +189,7 @@ def test_a_pipeline_of_which_the_last_step_varies_is_trained_like_it(last, grid,
 
 
 def test_weights_of_a_pipeline_are_an_error_on_the_fast_route_too():
-    X, y = tumours()
+    X, y = few_tumours()
     model = Pipeline([("scale", StandardScaler()), ("classifier", classifier())])
     with pytest.raises(FitFailed, match="sample_weight"):
         parameter_search(model, {"classifier__C": CS}, X, y, cv=3, sample_weight=np.ones(len(y)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from algorithm_groups import ALGORITHMS, ONLINE, REPRESENTATIVES, quiet
+from algorithm_groups import ALGORITHMS, REPRESENTATIVES, quiet
 from scripted_runs import PERCEPTRON, run_of
 
 import margins
@@ -207,24 +207,3 @@ def test_an_estimator_is_not_changed_before_its_fit_has_ended(name, is_warm):
             warnings.simplefilter("ignore")
             classifier.fit(X, y)
     assert len(seen) == 12 and all(seen)
-
-
-@quiet
-@pytest.mark.parametrize("name", [name for name in REPRESENTATIVES if name in ONLINE])
-def test_an_estimator_is_not_changed_before_a_chunk_has_been_processed(name):
-    kind, seen = ALGORITHMS[name], []
-
-    class Watched(kind):
-        """As the algorithm."""
-
-        def _process_chunk(self, stream, *args):
-            seen.append(vars(self).keys() == self.before)
-            super()._process_chunk(stream, *args)
-
-    classifier = Watched(random_state=0)
-    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3
-    for chunk in (slice(0, 30), slice(30, 60)):
-        object.__setattr__(classifier, "before", None)
-        object.__setattr__(classifier, "before", vars(classifier).keys() | set())
-        classifier.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
-    assert len(seen) == 6 and all(seen)

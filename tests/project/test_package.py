@@ -71,7 +71,10 @@ def test_one_version():
     assert titles[0].startswith(f"{margins.__version__} (")
     newest = changelog.split("\n## ")[1]
     assert newest.count("\n") <= 80, "say what a user of the last version meets"
-    assert f"\ndate-released: {titles[0].split('(')[1][:-1]}\n" in (ROOT / "CITATION.cff").read_text()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {margins.__version__}\n" in citation
+    assert f"\ndate-released: {titles[0].split('(')[1][:-1]}\n" in citation
+    assert f"license: {PROJECT['project']['license']}\n" in citation
 
 
 def test_a_change_is_a_file_of_three_lines_at_most():

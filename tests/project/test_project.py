@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import margins
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PYTHONS = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
@@ -61,11 +59,6 @@ def test_scripts_and_tests_that_are_named_exist():
     }
     assert len(named) > 30
     assert sorted(each for each in named if not (ROOT / each[1]).is_file()) == []
-
-
-def test_the_citation_is_of_this_version():
-    assert f"\nversion: {margins.__version__}\n" in text_of("CITATION.cff")
-    assert f"license: {PROJECT['project']['license']}\n" in text_of("CITATION.cff")
 
 
 def test_issue_templates_request_versions_where_they_matter():

@@ -24,7 +24,7 @@ OF_OTHERS = {
     "margins.estimators.path": ["SVMPath"],
     "margins.estimators.separability": ["Separability"],
     "margins.parameters": [
-        *("AnyOf", "InstanceOf", "Interval", "OneOf", "SubclassOf", "optional", "parameter"),
+        *("AnyOf", "InstanceOf", "Interval", "OneOf", "SubclassOf", "optional", "parameter")
     ],
     "margins.solvers.base": ["Ending", "Phase", "Solver"],
     "margins.solvers.explanation": ["Explanation"],

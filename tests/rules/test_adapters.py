@@ -125,8 +125,7 @@ def test_what_a_python_function_raises_reaches_the_caller(kind):
 
 
 @pytest.mark.parametrize(
-    "types",
-    [[], [DOUBLE] * 2, [DOUBLE] * 5, [ctypes.c_int] * 4, [DOUBLE] * 2 + [POINTER]],
+    "types", [[], [DOUBLE] * 2, [DOUBLE] * 5, [ctypes.c_int] * 4, [DOUBLE] * 2 + [POINTER]]
 )
 def test_a_wrong_signature_is_rejected(types):
     function = LowLevelCallable(ctypes.CFUNCTYPE(DOUBLE, *types)(lambda *_: 0.0))

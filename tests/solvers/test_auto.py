@@ -213,12 +213,7 @@ def test_newton_steps_are_applicable_with_a_small_hessian_or_many_samples():
 
 @pytest.mark.parametrize(
     ("shape", "density", "expected"),
-    [
-        ((10, 80), 1, True),
-        ((10, 79), 1, False),
-        ((10, 1000), 0.25, True),
-        ((10, 10_000), 0.1, False),
-    ],
+    [((10, 80), 1, True), ((10, 79), 1, False), ((10, 1000), 0.25, True), ((10, 10_000), 0.1, False)],
 )
 def test_few_samples_with_many_stored_elements_use_a_gram_matrix(shape, density, expected):
     X = (

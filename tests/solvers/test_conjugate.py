@@ -17,11 +17,6 @@ from margins.solvers.rounding import Rounding
 Auto = margins.MarginClassifier
 
 
-def three():
-    X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
-    return X, np.array([1, 1, 1])
-
-
 class Watch:
     """Keeps the runs it sees; stops them after so many epochs."""
 
@@ -135,7 +130,7 @@ def test_certificates_do_not_depend_on_rounding_in_sums_of_kernel_rows(seed, sca
     [Auto(solver="conjugate", eps=1.0), margins.get("mpu")(eps=1.0), margins.get("mpu")(before_run=1.0)],
 )
 def test_fits_start_from_a_threshold_of_zero(classifier, kernel):
-    X, y = three()
+    X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
     fit = clone(classifier).set_params(kernel=kernel, random_state=0).fit(X, [0, 1, 1])
     assert fit.converged_
 

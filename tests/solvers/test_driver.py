@@ -12,13 +12,7 @@ import margins
 from margins._update import WeightVector
 from margins.losses import Hinge, SquaredHinge
 from margins.rules import Additive, Average, FixedThreshold, NoShrink, Rules
-from margins.solvers.base import (
-    EpochReport,
-    EpochSolver,
-    Phase,
-    PhaseRecord,
-    solver_path,
-)
+from margins.solvers.base import EpochReport, EpochSolver, Phase, PhaseRecord, solver_path
 from margins.solvers.dual_cd import dual_coordinate_descent
 from margins.solvers.newton.newton import NewtonSolver
 
@@ -154,10 +148,7 @@ def test_an_averaging_belongs_to_its_phase():
         made.append(Average(weights))
         return made[-1]
 
-    phases = [
-        Phase(PERCEPTRON, epochs=1, averaging=averaging, is_last=False),
-        Phase(PERCEPTRON),
-    ]
+    phases = [Phase(PERCEPTRON, epochs=1, averaging=averaging, is_last=False), Phase(PERCEPTRON)]
     seen = []
     for phase in phases:
         run.begin_phase(phase)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import two_clouds
 from properties import examples
-from sample_problems import orders_of
+from sample_problems import orders_of, seed_of
 from sklearn.svm import LinearSVC
 
 import margins
@@ -64,10 +64,6 @@ def orders_of_fit(m, n_epochs, seed):
     for _ in range(n_epochs):
         order = oracles.mixed(order, generator.bit_generator.random_raw())
         yield order
-
-
-def seed_of(random_state):
-    return int(np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=1)[0])
 
 
 # ------------------------------------------------------------------------------------------ the oracle

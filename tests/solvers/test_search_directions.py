@@ -130,11 +130,6 @@ def begun(data, alpha, target):
     return weights, steps
 
 
-def three():
-    X = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]])
-    return X, np.array([1, 1, 1])
-
-
 @pytest.mark.parametrize("delta2", [0.0, 0.5])
 def test_estimated_gap_follows_from_the_violations(delta2):
     generator = np.random.default_rng(0)
@@ -156,7 +151,7 @@ def test_estimated_gap_follows_from_the_violations(delta2):
 
 
 def test_steps_over_a_kernel_equal_steps_over_the_samples():
-    X, y = three()
+    X, y = np.array([[3.0, 1, 0], [2, 2, 1], [3, 0, 1]]), np.ones(3, dtype=int)
     history = np.array([[10.0, 10, 10], [-5, 1, -2], [-3, -7, 2], [1, 1, -4]])
     of_features = data_of(X, y, RHO, 0.5)
     of_kernel = of_features.over(Precomputed().rows(X @ X.T, 200.0))

@@ -98,14 +98,6 @@ def test_bootstraps_of_a_rare_class_fit(estimator):
     assert bagged.decision_function(X[:5]).shape == (5, 3)
 
 
-def test_two_classes_must_have_samples_of_positive_weight():
-    message = (
-        r"^At least 2 classes of MarginClassifier.fit must have samples of positive weight\. Got 1: 0\.$"
-    )
-    with pytest.raises(ValueError, match=message):
-        margins.MarginClassifier().fit(X, Y, without(1, 2))
-
-
 def test_a_class_without_samples_has_a_trivial_certificate():
     classifier = margins.MarginClassifier(penalize_intercept=False).fit(X, Y, without(2))
     certificate = classifier.certificates_[2]

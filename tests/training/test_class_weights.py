@@ -7,7 +7,6 @@ from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC
 
 import margins
-from margins.data.chunks import Chunks
 
 X, Y = load_iris(return_X_y=True)
 X = X / X.max(axis=0)
@@ -22,17 +21,6 @@ def test_class_weights_equal_sample_weights_for_every_loss_scheme_and_kernel(los
     by_class = margins.MarginClassifier(class_weight=WEIGHTS, **params).fit(X, Y)
     by_sample = margins.MarginClassifier(**params).fit(X, Y, OF_SAMPLES)
     assert_array_equal(by_class.decision_function(X), by_sample.decision_function(X))
-
-
-def test_class_weights_equal_sample_weights_in_chunks():
-    parts = [slice(k, None, 3) for k in range(3)]
-    by_class = margins.MarginClassifier(class_weight=WEIGHTS).fit(
-        Chunks([(X[part], Y[part]) for part in parts])
-    )
-    by_sample = margins.MarginClassifier().fit(
-        Chunks([(X[part], Y[part], OF_SAMPLES[part]) for part in parts])
-    )
-    assert_allclose(by_class.coef_, by_sample.coef_, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

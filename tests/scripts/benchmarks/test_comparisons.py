@@ -191,14 +191,6 @@ def test_both_sides_of_studies_make_the_same_fits(tmp_path, without_data, monkey
     assert f"ratio: {report['ratio']:.1f}" in capsys.readouterr().out
 
 
-def test_every_set_and_loss_has_a_row_of_threads(monkeypatch, capsys):
-    monkeypatch.setattr(benchmark_threads, "SHAPES", ((300, 5, 0), (200, 30, 3)))
-    benchmark_threads.main(["--turns", "1"])
-    lines = capsys.readouterr().out.splitlines()
-    counts = [sum(word in line for line in lines) for word in ("hinge", "CSR", "product alone")]
-    assert counts == [4, 2, 1]
-
-
 def test_results_that_depend_on_threads_are_an_error(monkeypatch):
     class Differing(margins.MarginClassifier):
         def fit(self, X, y):

@@ -12,6 +12,7 @@ import real_data
 import reporting
 import reproduce
 import soft_margins
+from problems import noisy
 from sklearn.svm import LinearSVC
 
 import margins
@@ -118,14 +119,8 @@ def test_a_fit_without_its_proof_is_marked(paper, tmp_path, capfd):
     assert captured.err == ""
 
 
-def overlapping_classes():
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(60, 4))
-    return X, np.where(X[:, 0] + generator.normal(size=60) > 0.3, 1, -1)
-
-
 def test_soft_margin_does_not_depend_on_the_length_of_the_weight_vector():
-    X, y = overlapping_classes()
+    X, y = noisy(60, 4)
     fit = reporting.timed_fit(lambda: LinearSVC(C=0.5, tol=1e-10, max_iter=100_000), X, y)
     best = soft_margins.extended_margin(fit, 0.5)
     slack = np.maximum(1 - fit.scores, 0)
@@ -140,7 +135,7 @@ def test_soft_margin_does_not_depend_on_the_length_of_the_weight_vector():
 
 
 def test_directional_margin_equals_the_margin_with_a_materialised_diagonal():
-    (X, y), delta = overlapping_classes(), 0.7
+    (X, y), delta = noisy(60, 4), 0.7
     classifier = margins.get("pdm")(C=1 / (2 * delta**2), stop="clean-pass", random_state=0)
     fit = reporting.timed_fit(lambda: classifier, X, y)
     data = y[:, np.newaxis] * np.hstack([X, np.ones((60, 1)), delta * np.diag(y)])
@@ -150,7 +145,7 @@ def test_directional_margin_equals_the_margin_with_a_materialised_diagonal():
 
 
 def test_the_objective_belongs_to_the_l1_svm():
-    X, y = overlapping_classes()
+    X, y = noisy(60, 4)
     fit = reporting.timed_fit(lambda: LinearSVC(loss="hinge", fit_intercept=False), X, y)
     w = fit.classifier.coef_[0]
     expected = w @ w / 2 + sum(max(0, 1 - label * (row @ w)) for row, label in zip(X, y, strict=True))
@@ -158,7 +153,7 @@ def test_the_objective_belongs_to_the_l1_svm():
 
 
 def test_largest_tol_is_the_largest_of_the_grid_that_is_good():
-    X, y = overlapping_classes()
+    X, y = noisy(60, 4)
     arguments = reporting.command_line("").parse_args([])
     tried = []
 
