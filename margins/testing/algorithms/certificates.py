@@ -7,13 +7,7 @@ import numpy as np
 from margins.losses import loss_of
 from margins.testing.algorithms.fits import PROVING, check, make
 from margins.testing.reports import require
-from margins.testing.truth import (
-    least_objective,
-    maximum_margin,
-    objective,
-    problems,
-    separable_problem,
-)
+from margins.testing.truth import least_objective, maximum_margin, objective, problems, separable_problem
 
 SLACK = 1e-9  # relative rounding error in comparisons with exact values
 
@@ -44,55 +38,36 @@ def _require_true(classifier, problem, certificate):
     loss = getattr(classifier, "loss", "squared_hinge")
     rho = _rho(classifier)
     data = problem.data(rho)
+    names = "margin", "upper_bound", "primal", "dual", "fraction", "gap"
+    margin, upper_bound, primal, dual, fraction, gap = (getattr(certificate, name) for name in names)
     optimum = None  # for the hinge loss there is no oracle
     if loss != "hinge" or math.isinf(problem.C):
         gamma = maximum_margin(problem.data(rho, extended=True))
         optimum = 0.5 / gamma**2 if gamma else math.inf
         above, below = gamma * (1 + SLACK) + SLACK * (not gamma), gamma * (1 - SLACK)
-        require(certificate.margin <= above, f"margin {certificate.margin}", f"at most {gamma}")
-        require(
-            certificate.upper_bound >= below,
-            f"upper_bound {certificate.upper_bound}",
-            f"at least the maximum margin, {gamma}",
-        )
-        require(
-            certificate.primal >= optimum * (1 - SLACK),
-            f"primal {certificate.primal}",
-            f"at least the optimum, {optimum}",
-        )
-        require(
-            certificate.dual <= optimum * (1 + SLACK),
-            f"dual {certificate.dual}",
-            f"at most the optimum, {optimum}",
-        )
+        require(margin <= above, f"margin {margin}", f"at most {gamma}")
+        got = f"upper_bound {upper_bound}"
+        require(upper_bound >= below, got, f"at least the maximum margin, {gamma}")
+        is_possible = primal >= optimum * (1 - SLACK)
+        require(is_possible, f"primal {primal}", f"at least the optimum, {optimum}")
+        is_possible = dual <= optimum * (1 + SLACK)
+        require(is_possible, f"dual {dual}", f"at most the optimum, {optimum}")
         if gamma:
-            truth = max(certificate.margin, 0) / gamma
-            require(
-                certificate.fraction <= truth * (1 + SLACK),
-                f"fraction {certificate.fraction}",
-                f"at most {truth}, the stated margin divided by the maximum margin",
-            )
-    if certificate.upper_bound > 0 and math.isfinite(certificate.upper_bound):
-        ratio = max(certificate.margin, 0) / certificate.upper_bound
-        require(
-            abs(certificate.fraction - ratio) <= SLACK,
-            f"fraction {certificate.fraction}",
-            f"margin / upper_bound, {ratio}",
-        )
-    require(
-        0 <= certificate.fraction <= 1 and certificate.gap >= 0,
-        f"fraction {certificate.fraction} and gap {certificate.gap}",
-        "0 <= fraction <= 1 and gap >= 0",
-    )
-    require(
-        0 <= certificate.improvement <= 1,
-        f"improvement {certificate.improvement}",
-        "0 <= improvement <= 1",
-    )
-    if certificate.dual > 0:
-        gap = certificate.primal / certificate.dual - 1
-        same = gap == certificate.gap or abs(gap - certificate.gap) <= SLACK * (1 + abs(gap))
-        require(same, f"gap {certificate.gap}", f"primal / dual - 1, {gap}")
+            truth = max(margin, 0) / gamma
+            expected = f"at most {truth}, the stated margin divided by the maximum margin"
+            require(fraction <= truth * (1 + SLACK), f"fraction {fraction}", expected)
+    if upper_bound > 0 and math.isfinite(upper_bound):
+        ratio = max(margin, 0) / upper_bound
+        is_ratio = abs(fraction - ratio) <= SLACK
+        require(is_ratio, f"fraction {fraction}", f"margin / upper_bound, {ratio}")
+    got, expected = f"fraction {fraction} and gap {gap}", "0 <= fraction <= 1 and gap >= 0"
+    require(0 <= fraction <= 1 and gap >= 0, got, expected)
+    is_share = 0 <= certificate.improvement <= 1
+    require(is_share, f"improvement {certificate.improvement}", "0 <= improvement <= 1")
+    if dual > 0:
+        ratio = primal / dual - 1
+        same = ratio == gap or abs(ratio - gap) <= SLACK * (1 + abs(ratio))
+        require(same, f"gap {gap}", f"primal / dual - 1, {ratio}")
     if not hasattr(classifier, "coef_"):
         return
     # The weights must attain the certificate's primal value and margin.
@@ -100,29 +75,17 @@ def _require_true(classifier, problem, certificate):
     weights = np.append(w, b / rho if rho else 0.0)
     require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
     attained = objective(data, weights, problem.C, loss)
-    require(
-        attained <= certificate.primal * (1 + SLACK),
-        f"primal {certificate.primal}",
-        f"at least {attained}, what coef_ and intercept_ attain",
-    )
+    value = f"{attained}, what coef_ and intercept_ attain"
+    require(attained <= primal * (1 + SLACK), f"primal {primal}", f"at least {value}")
     best = least_objective(data, weights, problem.C, loss)
-    require(
-        best <= certificate.rescaled_primal * (1 + SLACK),
-        f"margin {certificate.margin}",
-        f"at most {1 / math.sqrt(2 * best)}, the margin at the best multiple of coef_ and intercept_",
-    )
-    require(
-        certificate.dual <= attained * (1 + SLACK),
-        f"dual {certificate.dual}",
-        f"at most {attained}, what coef_ and intercept_ attain",
-    )
+    limit = f"{1 / math.sqrt(2 * best)}, the margin at the best multiple of coef_ and intercept_"
+    is_attained = best <= certificate.rescaled_primal * (1 + SLACK)
+    require(is_attained, f"margin {margin}", f"at most {limit}")
+    require(dual <= attained * (1 + SLACK), f"dual {dual}", f"at most {value}")
     if math.isinf(problem.C) and weights.any():
-        margin = float((data @ weights).min() / np.linalg.norm(weights))
-        require(
-            certificate.margin <= margin + SLACK * (1 + abs(margin)),
-            f"margin {certificate.margin}",
-            f"at most {margin}, the margin of coef_ and intercept_",
-        )
+        own = float((data @ weights).min() / np.linalg.norm(weights))
+        expected = f"at most {own}, the margin of coef_ and intercept_"
+        require(margin <= own + SLACK * (1 + abs(own)), f"margin {margin}", expected)
 
 
 @check
@@ -134,19 +97,18 @@ def check_certificates(algorithm, params):
             if classifier is None:
                 break
             certificates = getattr(classifier, "certificates_", None)
-            require(
-                isinstance(certificates, list) and len(certificates) == 1,
-                f"certificates_ = {certificates!r}",
-                "a list of one certificate for two classes",
-            )
+            is_list = isinstance(certificates, list) and len(certificates) == 1
+            expected = "a list of one certificate for two classes"
+            require(is_list, f"certificates_ = {certificates!r}", expected)
             _require_true(classifier, problem, certificates[0])
             if isinstance(classifier, PROVING) and classifier.converged_:
-                loss = getattr(classifier, "loss", "squared_hinge")
-                require(
-                    loss_of(loss, 1.0).is_proven(certificates[0], classifier.eps),
-                    f"converged_ with {certificates[0]!r}",
-                    f"accuracy eps = {classifier.eps} proven, or converged_ = False",
-                )
+                expected = f"accuracy eps = {classifier.eps} proven, or converged_ = False"
+                _require_proven(classifier, f"converged_ with {certificates[0]!r}", expected)
+
+
+def _require_proven(classifier, got, expected):
+    loss = loss_of(getattr(classifier, "loss", "squared_hinge"), 1.0)
+    require(loss.is_proven(classifier.certificates_[0], classifier.eps), got, expected)
 
 
 @check
@@ -162,15 +124,7 @@ def check_termination(algorithm, params):
                 continue
             (certificate,) = classifier.certificates_
             settings = f"C={classifier.C} and eps={classifier.eps}"
-            require(
-                classifier.converged_,
-                f"converged_ = False with {settings}",
-                "True, because the data are separable",
-            )
-            loss = getattr(classifier, "loss", "squared_hinge")
-            require(
-                loss_of(loss, 1.0).is_proven(certificate, classifier.eps),
-                f"{certificate!r} with {settings}",
-                "eps proven",
-            )
+            got, expected = f"converged_ = False with {settings}", "True, because the data are separable"
+            require(classifier.converged_, got, expected)
+            _require_proven(classifier, f"{certificate!r} with {settings}", "eps proven")
             _require_true(classifier, problem, certificate)
