@@ -96,10 +96,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     n_columns = model.n_features_in_ if n_features is None else n_features
     kind = DoubleTensorType if double else FloatTensorType
     return skl2onnx.convert_sklearn(
-        model,
-        initial_types=[("X", kind([None, n_columns]))],
-        target_opset=17,
-        options={"zipmap": False},
+        model, initial_types=[("X", kind([None, n_columns]))], target_opset=17, options={"zipmap": False}
     )
 
 

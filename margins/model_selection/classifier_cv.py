@@ -44,11 +44,7 @@ from margins.model_selection.calibration import (
 from margins.model_selection.checks import DescribedConstraint, is_cv
 from margins.model_selection.fold_paths import score_folds
 from margins.model_selection.folds import folds_of, listed
-from margins.model_selection.leave_one_out import (
-    check_left_out,
-    finite_scores,
-    results_along,
-)
+from margins.model_selection.leave_one_out import check_left_out, finite_scores, results_along
 from margins.model_selection.partitioned_folds import (
     check_scanned,
     metric_of_counts,
@@ -135,9 +131,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         default=None,
     )
     refit: bool = parameter(
-        BOOLEAN,
-        "Fit all samples with the selected C. False: only select `C_`.",
-        default=True,
+        BOOLEAN, "Fit all samples with the selected C. False: only select `C_`.", default=True
     )
     calibration: Literal["sigmoid", "isotonic", "temperature"] | None = parameter(
         OneOf(None, *METHODS),
@@ -170,11 +164,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     verbose: int = _same("verbose")
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: ArrayLike | None = None
     ) -> Self:
         """Train all folds along C, select C, and train on all samples.
 

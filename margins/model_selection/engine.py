@@ -18,12 +18,7 @@ from margins.model_selection import lockstep, study_paths
 from margins.model_selection.cache import Cache
 from margins.model_selection.checks import Data, check_estimator, seed_of
 from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
-from margins.model_selection.grids import (
-    check_settings,
-    seeded_estimator,
-    seeded_settings,
-    stages_of,
-)
+from margins.model_selection.grids import check_settings, seeded_estimator, seeded_settings, stages_of
 from margins.model_selection.keys import code_of, digest
 from margins.model_selection.pipelines import LastStep, last_step
 from margins.model_selection.records import decoded, encoded

@@ -67,10 +67,7 @@ def metric_of_counts(
                 "among the folds, and a fold got none."
             )
         value = scorer._score_func(
-            classes[truth],
-            classes[predicted],
-            sample_weight=counts[truth, predicted],
-            **scorer._kwargs,
+            classes[truth], classes[predicted], sample_weight=counts[truth, predicted], **scorer._kwargs
         )
         return float(scorer._sign * value)
 

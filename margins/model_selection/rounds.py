@@ -73,11 +73,7 @@ class HalvingRounds:
 
 
 def rounds_of(
-    param_grid: object,
-    stages: list[Settings],
-    searches: list[Splits],
-    y: NDArray[Any],
-    seed: int,
+    param_grid: object, stages: list[Settings], searches: list[Splits], y: NDArray[Any], seed: int
 ) -> StageRounds | HalvingRounds:
     """Return the rounds for a `param_grid`."""
     if isinstance(param_grid, Halving):
