@@ -8,9 +8,8 @@ keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. The co
 distinguishable with colour blindness; lines also differ in their markers or dashes.
 """
 
-from margins.plotting.certificates import CertificateDisplay
 from margins.plotting.comparison import ComparisonDisplay
-from margins.plotting.epochs import EpochsDisplay
+from margins.plotting.curves import CertificateDisplay, EpochsDisplay
 from margins.plotting.influence import InfluenceDisplay
 from margins.plotting.landscape import LandscapeDisplay
 from margins.plotting.paths import CoefficientPathDisplay

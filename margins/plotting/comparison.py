@@ -11,7 +11,7 @@ from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.intervals import CONFIDENCE
 from margins.model_selection.study import Study
 from margins.parameters import OneOf, check
-from margins.plotting.style import COLOURS, GRID, Display, metric_label, with_defaults
+from margins.plotting.style import COLOURS, GRID, Display, metric_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ class ComparisonDisplay(Display):
         ax: "Axes | None" = None,
         **errorbar_kw: Any,
     ) -> Self:
-        """Draw studies of the same data and folds.
+        """Draw studies of the same data and folds, and return the display.
 
         Parameters
         ----------
@@ -94,10 +94,6 @@ class ComparisonDisplay(Display):
         ax : matplotlib.axes.Axes, optional
         **errorbar_kw
             Keywords of ``Axes.errorbar``.
-
-        Returns
-        -------
-        ComparisonDisplay
 
         Raises
         ------
@@ -132,10 +128,8 @@ class ComparisonDisplay(Display):
         ax = self._axes(ax, size=(6.4, 1.4 + 0.42 * len(self.names)))
         positions = np.arange(len(self.names))
         errors = np.abs(self.intervals.T - self.means)
-        looks = {"fmt": "o", "color": COLOURS[0], "capsize": 4, "label": self.about}
-        self.errorbar_ = ax.errorbar(
-            self.means, positions, xerr=errors, **with_defaults(looks, errorbar_kw)
-        )
+        looks: dict[str, Any] = {"fmt": "o", "color": COLOURS[0], "capsize": 4, "label": self.about}
+        self.errorbar_ = ax.errorbar(self.means, positions, xerr=errors, **looks | errorbar_kw)
         label = metric_label(self.metric)
         if self.kind == "differences":
             ax.axvline(0, color="0.4", linewidth=0.9, linestyle=":")

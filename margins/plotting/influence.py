@@ -48,17 +48,9 @@ class InfluenceDisplay(Display):
 
     @classmethod
     def from_result(cls, result: LeaveOneOut, *, n_marked: int = 10, ax: "Axes | None" = None) -> Self:
-        """Draw a result of `margins.leave_one_out`.
+        """Draw a result of `margins.leave_one_out`, and return the display.
 
-        Parameters
-        ----------
-        result : margins.model_selection.LeaveOneOut
-        n_marked : int
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        InfluenceDisplay
+        Parameters are as for the class; `ax` has the axes to draw on, new ones by default.
         """
         return cls(result, n_marked).plot(ax)
 
@@ -77,15 +69,9 @@ class InfluenceDisplay(Display):
         ax.axline((0, 0), slope=1, color="0.5", linewidth=0.9, linestyle="--")
         ax.axhline(0, color="0.5", linewidth=0.9)
         for number in self.marked[finite[self.marked]]:
-            ax.annotate(
-                str(number),
-                (result.full_margins[number], result.margins[number]),
-                xytext=(4, -3),
-                textcoords="offset points",
-                fontsize="small",
-            )
-        ax.set_xlabel("margin by the model with the sample")
-        ax.set_ylabel("margin by the model without it")
+            place = result.full_margins[number], result.margins[number]
+            ax.annotate(str(number), place, (4, -3), textcoords="offset points", fontsize="small")
+        ax.set(xlabel="margin by the model with the sample", ylabel="margin by the model without it")
         ax.set_title(f"leave-one-out error {result.error:.3g}")
         ax.grid(**GRID)
         legend(ax)

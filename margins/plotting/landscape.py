@@ -1,6 +1,9 @@
 """Scores of a search against its parameters."""
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -9,17 +12,7 @@ from numpy.typing import NDArray
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, within_range
 from margins.model_selection.records import encoded
 from margins.model_selection.study import Study, Table
-from margins.plotting.places import Places
-from margins.plotting.style import (
-    BAND,
-    COLOUR_MAP,
-    GRID,
-    Display,
-    legend,
-    look,
-    metric_label,
-    with_defaults,
-)
+from margins.plotting.style import BAND, COLOUR_MAP, GRID, Display, legend, look, metric_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +22,62 @@ if TYPE_CHECKING:
 
 DODGE = 0.1  # shift between lines, in factors of two
 BARS = 0.6  # opacity
+GAP = 1.6  # distance of the inactive value, in units of the typical distance of the other values
 STAR: dict[str, Any] = {"marker": "*", "s": 160}
+
+
+class Places:
+    """Positions of a parameter's values on an axis.
+
+    Positive numbers are placed at their logarithms; 0 is placed before and inf after them, with a gap.
+    Other values (names, negative numbers) have equal distances.
+    """
+
+    def __init__(self, name: str, values: Iterable[Any]) -> None:
+        self.name = name
+        self.values = list({repr(value): value for value in values}.values())  # dicts have no hash
+        self.inactive = [False] * len(self.values)
+        self.numeric = all(isinstance(item, Real) and not isinstance(item, bool) for item in self.values)
+        if self.numeric:
+            self.values.sort()
+            self.inactive = [number == 0 or number == math.inf for number in self.values]
+        active = [number for number, off in zip(self.values, self.inactive, strict=True) if not off]
+        if not self.numeric or not active or min(active) < 0:
+            self.places = np.arange(len(self.values), dtype=float)
+            return
+        logs = np.log2(np.array(active, dtype=float))
+        step = GAP * (float(np.median(np.diff(logs))) if len(logs) > 1 else 1.0)
+        places = dict(zip(active, logs, strict=True))
+        places |= {0: logs[0] - step, math.inf: logs[-1] + step}
+        self.places = np.array([places[number] for number in self.values])
+
+    def label(self, index: int) -> str:
+        """Return the text of a tick."""
+        value = self.values[index]
+        text = f"{value:g}" if self.numeric else str(value)
+        text = "∞" if text == "inf" else text
+        return f"{text}\n(off)" if self.inactive[index] else text
+
+    def runs(self) -> list[slice]:
+        """Return the ranges of values that a line connects; every inactive value is a separate range."""
+        active = [index for index, off in enumerate(self.inactive) if not off]
+        single = [slice(index, index + 1) for index, off in enumerate(self.inactive) if off]
+        return single + ([slice(active[0], active[-1] + 1)] if active else [])
+
+    def borders(self, places: NDArray[Any] | None = None) -> list[float]:
+        """Return the positions of the gaps, on an axis with the values at `places`."""
+        places = self.places if places is None else places
+        return [float(places[i : i + 2].mean()) for i in np.flatnonzero(np.diff(self.inactive))]
+
+    def draw(self, axis: Any, line: Callable[..., Any], places: NDArray[Any] | None = None) -> None:
+        """Set ticks and labels of an axis, and draw dotted lines (by `line`) through the gaps."""
+        places = self.places if places is None else places
+        axis.set_ticks(places)
+        axis.set_ticklabels([self.label(index) for index in range(len(self.values))])
+        axis.set_tick_params(which="minor", length=0)
+        axis.set_label_text(self.name)
+        for place in self.borders(places):
+            line(place, color="0.4", linewidth=0.9, linestyle=":")
 
 
 @dataclass(eq=False, repr=False)
@@ -106,7 +154,7 @@ class LandscapeDisplay(Display):
         ax: "Axes | None" = None,
         **kw: Any,
     ) -> Self:
-        """Draw the tables of a study.
+        """Draw the tables of a study, and return the display.
 
         For a double cross-validation, which has one table per outer fold, the figure shows the average
         of the tables' means, and a band from the smallest to the largest of them. For a parameter
@@ -129,10 +177,6 @@ class LandscapeDisplay(Display):
         ax : matplotlib.axes.Axes, optional
         **kw
             Keywords of ``Axes.plot`` or ``Axes.pcolormesh``.
-
-        Returns
-        -------
-        LandscapeDisplay
 
         Raises
         ------
@@ -214,7 +258,7 @@ class LandscapeDisplay(Display):
             for run in self.x.runs():
                 places = self.x.places[run] + shift
                 line_looks = looks | {"label": None if pieces else label}
-                pieces += ax.plot(places, scores[run], **with_defaults(line_looks, kw))
+                pieces += ax.plot(places, scores[run], **line_looks | kw)
                 low, high = self.low[row, run], self.high[row, run]
                 if n_lines > 1:
                     ax.vlines(places, low, high, color=looks["color"], alpha=BARS)
@@ -243,7 +287,7 @@ class LandscapeDisplay(Display):
         n_up, n_across = self.scores.shape
         places = np.arange(n_across), np.arange(n_up)
         looks = {"cmap": COLOUR_MAP, "shading": "nearest"}
-        self.mesh_ = ax.pcolormesh(*places, self.scores, **with_defaults(looks, kw))
+        self.mesh_ = ax.pcolormesh(*places, self.scores, **looks | kw)
         self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
         if self.best is not None:
             star = STAR | {"color": "white", "edgecolors": "black", "label": self.best_label}

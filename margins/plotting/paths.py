@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from margins.estimators.path import SVMPath
 from margins.parameters import Interval, check
-from margins.plotting.style import GRID, Display, legend, look, scale_for, with_defaults
+from margins.plotting.style import GRID, Display, legend, look, scale_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ class CoefficientPathDisplay(Display):
         ax: "Axes | None" = None,
         **line_kw: Any,
     ) -> Self:
-        """Draw the coefficients of a path.
+        """Draw the coefficients of a path, and return the display.
 
         Parameters
         ----------
@@ -90,10 +90,6 @@ class CoefficientPathDisplay(Display):
         ax : matplotlib.axes.Axes, optional
         **line_kw
             Keywords of ``Axes.plot``.
-
-        Returns
-        -------
-        CoefficientPathDisplay
 
         Raises
         ------
@@ -128,7 +124,7 @@ class CoefficientPathDisplay(Display):
             looks: dict[str, Any] = {"color": "0.75", "linewidth": 0.8, "zorder": 1}
             if feature in self.shown:
                 looks = look(self.shown.index(feature)) | {"markersize": 4, "label": self.names[feature]}
-            self.lines_ += ax.plot(self.Cs, coefs, **with_defaults(looks, line_kw))
+            self.lines_ += ax.plot(self.Cs, coefs, **looks | line_kw)
         if self.chosen is not None:
             ax.axvline(self.chosen, color="0.3", linestyle=":", label=f"C = {self.chosen:g}")
         ax.set(xscale="log", xlabel="C", ylabel="coefficient (per unit of the feature)")

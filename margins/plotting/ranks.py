@@ -1,6 +1,6 @@
 """Mean ranks of algorithms over data sets; bars join ranks that do not differ significantly."""
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -41,25 +41,16 @@ class RanksDisplay(Display):
 
     def __init__(self, ranking: Ranking, confidence: float = 0.95) -> None:
         self.ranking, self.confidence = ranking, confidence
-        self.groups = _groups(
-            np.sort(ranking.mean_ranks).tolist(), ranking.critical_difference(confidence)
-        )
+        ranks, difference = np.sort(ranking.mean_ranks).tolist(), ranking.critical_difference(confidence)
+        self.groups = _groups(ranks, difference)
 
     @classmethod
     def from_ranking(
         cls, ranking: Ranking, *, confidence: float = 0.95, ax: "Axes | None" = None
     ) -> Self:
-        """Draw a ranking.
+        """Draw a ranking, and return the display.
 
-        Parameters
-        ----------
-        ranking : margins.model_selection.Ranking
-        confidence : float, in (0, 1)
-        ax : matplotlib.axes.Axes, optional
-
-        Returns
-        -------
-        RanksDisplay
+        Parameters are as for the class; `ax` has the axes to draw on, new ones by default.
         """
         return cls(ranking, confidence).plot(ax)
 
@@ -76,21 +67,14 @@ class RanksDisplay(Display):
             height = depth + 0.4 * (place if is_left else k - 1 - place)
             side = 0.7 if is_left else k + 0.3
             ax.plot([value, value, side], [0, height, height], color="0.3", linewidth=0.9)
-            ax.text(
-                side,
-                height,
+            text, side_of_text = (
                 f" {ranking.algorithms[index]} ({value:.3g}) ",
-                ha="right" if is_left else "left",
-                va="center",
+                ("left", "right")[is_left],
             )
+            ax.text(side, height, text, ha=side_of_text, va="center")
+        bar: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "solid_capstyle": "butt"}
         for number, (low, high) in enumerate(self.groups):
-            ax.plot(
-                [low - 0.03, high + 0.03],
-                [0.3 + 0.18 * number] * 2,
-                color=COLOURS[0],
-                linewidth=4,
-                solid_capstyle="butt",
-            )
+            ax.plot([low - 0.03, high + 0.03], [0.3 + 0.18 * number] * 2, **bar)
         difference = ranking.critical_difference(self.confidence)
         ax.set_title(
             f"mean ranks by {ranking.metric} on {len(ranking.data_sets)} data sets\n"
@@ -102,8 +86,7 @@ class RanksDisplay(Display):
         ax.set_xticks(range(1, k + 1))
         ax.xaxis.tick_top()
         ax.yaxis.set_visible(False)
-        for side_of_axes in ("left", "right", "bottom"):
-            ax.spines[side_of_axes].set_visible(False)
+        ax.spines[["left", "right", "bottom"]].set_visible(False)
         return self
 
 

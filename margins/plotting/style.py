@@ -1,6 +1,6 @@
 """Import of matplotlib, and the colours, markers and axes of all figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from margins.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
 # Okabe & Ito (2008), Color Universal Design, strongest first, with grey for black and
@@ -24,12 +23,6 @@ GRID: dict[str, Any] = {"color": "0.5", "alpha": 0.3, "linewidth": 0.6}
 BAND = 0.18  # opacity
 SMALL_LEGEND = 4  # entries
 ROWS = 14  # rows in a column of a legend outside the axes
-MANY = 20  # with more curves, all have the same colour and share one name
-
-
-def pyplot(caller: str) -> Any:
-    """Import matplotlib.pyplot, when a figure is drawn, and return it."""
-    return require(f"plot of {caller}", "matplotlib.pyplot")
 
 
 class Display:
@@ -41,7 +34,7 @@ class Display:
     def _axes(self, ax: "Axes | None", size: tuple[float, float] = (6.4, 4.2)) -> "Axes":
         """Return `ax` or new axes, and set `ax_` and `figure_`."""
         if ax is None:
-            plt = pyplot(type(self).__name__)
+            plt = require(f"plot of {type(self).__name__}", "matplotlib.pyplot")
             _, ax = plt.subplots(figsize=size, layout="constrained")
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -57,20 +50,6 @@ def look(index: int) -> dict[str, Any]:
         "marker": MARKERS[(number + turn) % len(MARKERS)],
         "linestyle": DASHES[turn % len(DASHES)],
     }
-
-
-def look_among(index: int, n_curves: int) -> dict[str, Any]:
-    """Return the `look` of a curve; more than `MANY` curves are all thin and without markers."""
-    if n_curves <= MANY:
-        return look(index)
-    return {"color": COLOURS[0], "linewidth": 0.7, "alpha": 0.5}
-
-
-def labels_of(names: Sequence[str]) -> list[str]:
-    """Return the entries of the legend; more than `MANY` curves have one entry with their number."""
-    if len(names) <= MANY:
-        return list(names)
-    return [f"{len(names)} problems", *["_"] * (len(names) - 1)]  # matplotlib omits names with _
 
 
 def legend(ax: "Axes", title: str | None = None) -> None:
@@ -89,18 +68,6 @@ def legend(ax: "Axes", title: str | None = None) -> None:
         )
 
 
-def count_on(axis: "Axis") -> None:
-    """Label an axis of counts with few ticks at whole numbers, and with k and M for large numbers."""
-    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
-
-    if axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    else:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
-        axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(EngFormatter(sep=""))
-
-
 def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
     """Return "log" if all values are positive and span at least the ratio, otherwise "linear"."""
     values = np.concatenate([np.ravel(array) for array in arrays]).astype(float)
@@ -108,11 +75,6 @@ def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:
     if len(values) and values.min() > 0 and values.max() >= ratio * values.min():
         return "log"
     return "linear"
-
-
-def with_defaults(defaults: dict[str, Any], keywords: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the defaults, replaced or extended by the keywords."""
-    return defaults | (keywords or {})
 
 
 def metric_label(metric: str) -> str:

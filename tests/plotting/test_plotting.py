@@ -14,7 +14,7 @@ import margins
 from margins.datasets.generators import make_noisy_halfspace
 from margins.model_selection import Stages, compare, double_cross_validation, parameter_search
 from margins.plotting import CertificateDisplay, ComparisonDisplay, EpochsDisplay, LandscapeDisplay
-from margins.plotting.places import Places
+from margins.plotting.landscape import Places
 from margins.plotting.style import COLOURS, look, metric_label, scale_for
 
 TAUS = [0, 0.125, 0.5, 2]

@@ -1,0 +1,329 @@
+"""Curves of fits: updates and mistakes against epochs, and proven bounds against updates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from margins.estimators.names import display_name
+from margins.parameters import OneOf, check
+from margins.plotting.style import COLOURS, GRID, Display, legend, look, scale_for
+from margins.training.schemes import fitted_scheme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
+
+    from margins.solvers.driver import Epoch
+
+EPOCHS = {
+    "mistakes": "samples that caused an update in the epoch",
+    "updates": "updates since the start",
+}
+CERTIFICATES = {
+    "margin": "margin (dashed: its upper bound)",
+    "gap": "relative duality gap, primal / dual - 1",
+}
+MANY = 20  # with more curves, all have the same colour and share one name
+
+
+class Fitted(Protocol):
+    """A fitted classifier of margins."""
+
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+
+    @property
+    def learning_curve_(self) -> "list[list[Epoch]]": ...
+
+
+class _Curves(Display):
+    """Lines of several fits or binary problems, with a legend."""
+
+    labels: list[str]
+    lines_: "list[Line2D]"
+
+    def _start(self, ax: "Axes | None") -> "Axes":
+        """Return the axes to draw on, and forget the lines of the last drawing."""
+        self.lines_ = []
+        return self._axes(ax)
+
+    def _looks(self, index: int) -> dict[str, Any]:
+        """Return the looks of a curve; more than `MANY` curves are thin and share one label."""
+        n_curves = len(self.labels)
+        if n_curves <= MANY:
+            return look(index) | {"markersize": 4, "label": self.labels[index]}
+        label = "_" if index else f"{n_curves} problems"  # matplotlib omits names with _
+        return {"color": COLOURS[0], "linewidth": 0.7, "alpha": 0.5, "markersize": 4, "label": label}
+
+
+@dataclass(eq=False, repr=False)
+class EpochsDisplay(_Curves):
+    """Updates or mistakes of fits against epochs.
+
+    Parameters
+    ----------
+    epochs : list of ndarray of int64, shape (n_epochs,)
+        Epochs from 1, for each binary problem.
+    values : list of ndarray of int64, shape (n_epochs,)
+        Values of the quantity, for each binary problem.
+    labels : list of str
+    quantity : str
+        "mistakes": misclassified samples in the epoch. "updates": updates since the start.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Set by `plot`.
+    lines_ : list of matplotlib.lines.Line2D
+
+    See Also
+    --------
+    CertificateDisplay : The bounds of each epoch.
+
+    Examples
+    --------
+    >>> from margins.plotting import EpochsDisplay
+    >>> display = EpochsDisplay([np.array([1, 2])], [np.array([5, 3])], ["pam"])
+    >>> display.plot().figure_.savefig("epochs.png")  # doctest: +SKIP
+    """
+
+    epochs: list[NDArray[np.int64]]
+    values: list[NDArray[np.int64]]
+    labels: list[str]
+    quantity: Literal["mistakes", "updates"] = "mistakes"
+    lines_: "list[Line2D]" = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        *estimators: Fitted,
+        quantity: Literal["mistakes", "updates"] = "mistakes",
+        names: Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the learning curves of fitted classifiers, and return the display.
+
+        Parameters
+        ----------
+        *estimators : classifier of margins
+            Fitted. With more than two classes, each class has a separate line.
+        quantity : str
+            "mistakes" or "updates".
+        names : list of str, optional
+            Names of the estimators. Default: their registered names and classes.
+        ax : matplotlib.axes.Axes, optional
+        **line_kw
+            Keywords of ``Axes.plot``.
+
+        Raises
+        ------
+        ValueError
+            If `quantity` is not allowed, or there is no estimator.
+        AttributeError
+            If an estimator has no `learning_curve_`.
+        """
+        check("quantity", "EpochsDisplay", quantity, OneOf(*EPOCHS))
+        curves = named_curves(cls.__name__, estimators, names)
+        epochs = [np.array([record.epoch for record in curve]) for curve in curves.values()]
+        values = [np.array([getattr(record, quantity) for record in curve]) for curve in curves.values()]
+        return cls(epochs, values, list(curves), quantity).plot(ax, **line_kw)
+
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
+        """Draw, and return the display."""
+        ax = self._start(ax)
+        for index, (epochs, values) in enumerate(zip(self.epochs, self.values, strict=True)):
+            often = {"markevery": len(epochs) // 20} if len(epochs) > 40 else {}
+            self.lines_ += ax.plot(epochs, values, **self._looks(index) | often | line_kw)
+        ax.set(xlabel="epoch", ylabel=EPOCHS[self.quantity])
+        if self.quantity == "updates" and scale_for(self.values, 100) == "log":
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(bottom=0)
+        count_on(ax.xaxis)
+        count_on(ax.yaxis)
+        ax.grid(**GRID)
+        legend(ax)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class CertificateDisplay(_Curves):
+    """Progress of certificates: margin and upper bound, or duality gap, against updates.
+
+    Parameters
+    ----------
+    updates : list of ndarray of int64, shape (n_certificates,)
+        Updates before each certificate, for each binary problem.
+    low : list of ndarray of float64, shape (n_certificates,)
+        Margins achieved, or gaps.
+    high : list of ndarray of float64, shape (n_certificates,), or None
+        Upper bounds of the margin.
+    labels : list of str
+    quantity : str
+        "margin" or "gap".
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Set by `plot`.
+    lines_ : list of matplotlib.lines.Line2D
+        For "margin", two lines for each problem, the margin first.
+
+    Notes
+    -----
+    Bounds and gaps that are not finite, and negative margins of hypotheses that do not separate the
+    classes, are not drawn. The axis is linear if margins differ little.
+
+    See Also
+    --------
+    EpochsDisplay : Mistakes and updates of each epoch.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.plotting import CertificateDisplay
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = margins.get("mpu")(C=1, eps=0.1).fit(X / X.max(axis=0), y)
+    >>> display = CertificateDisplay.from_estimator(classifier, quantity="gap")  # doctest: +SKIP
+    """
+
+    updates: list[NDArray[np.int64]]
+    low: list[NDArray[np.float64]]
+    high: list[NDArray[np.float64]] | None
+    labels: list[str]
+    quantity: Literal["margin", "gap"] = "margin"
+    lines_: "list[Line2D]" = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        *estimators: Fitted,
+        quantity: Literal["margin", "gap"] = "margin",
+        names: Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the certificates in the learning curves of fitted classifiers, and return the display.
+
+        Parameters
+        ----------
+        *estimators : classifier of margins
+            Fitted. With more than two classes, each class has separate lines.
+        quantity : str
+            "margin": margin and upper bound. "gap": the relative duality gap.
+        names : list of str, optional
+            Names of the estimators. Default: their registered names and classes.
+        ax : matplotlib.axes.Axes, optional
+        **line_kw
+            Keywords of ``Axes.plot``.
+
+        Raises
+        ------
+        ValueError
+            If `quantity` is not allowed, there is no estimator, or an estimator has no certificates of
+            epochs, as algorithms without a parameter `eps`.
+        AttributeError
+            If an estimator has no `learning_curve_`.
+        """
+        check("quantity", "CertificateDisplay", quantity, OneOf(*CERTIFICATES))
+        updates: list[NDArray[np.int64]] = []
+        low: list[NDArray[np.float64]] = []
+        high: list[NDArray[np.float64]] = []
+        curves = named_curves(cls.__name__, estimators, names)
+        for name, curve in curves.items():
+            certified = [(epoch, epoch.certificate) for epoch in curve if epoch.certificate is not None]
+            if not certified:
+                raise ValueError(
+                    f"estimators of {cls.__name__} must have certificates in learning_curve_. "
+                    f"Got none for {name!r}. Use EpochsDisplay for it."
+                )
+            updates.append(np.array([epoch.updates for epoch, _ in certified]))
+            low.append(np.array([getattr(certificate, quantity) for _, certificate in certified]))
+            high.append(np.array([certificate.upper_bound for _, certificate in certified]))
+        bounds = high if quantity == "margin" else None
+        return cls(updates, low, bounds, list(curves), quantity).plot(ax, **line_kw)
+
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
+        """Draw, and return the display."""
+        ax = self._start(ax)
+        for index, (updates, low) in enumerate(zip(self.updates, self.low, strict=True)):
+            looks = self._looks(index) | {"linestyle": "-"}
+            self.lines_ += ax.plot(updates, _drawable(low), **looks | line_kw)
+            if self.high is not None:
+                looks |= {"linestyle": "--", "label": "_"}
+                self.lines_ += ax.plot(updates, _drawable(self.high[index]), **looks | line_kw)
+        drawn = [line.get_ydata() for line in self.lines_]
+        ax.set(xscale=scale_for(self.updates, 10), yscale=scale_for(drawn, 10))
+        count_on(ax.xaxis)
+        ax.set(xlabel="updates", ylabel=CERTIFICATES[self.quantity])
+        ax.grid(**GRID)
+        legend(ax)
+        return self
+
+
+def _drawable(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the values, with nan for values that are not positive and finite."""
+    values = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def named_curves(
+    caller: str, estimators: Sequence[Fitted], names: Sequence[str] | None = None
+) -> "dict[str, list[Epoch]]":
+    """Return learning curves by the labels of their lines: dict of list of Epoch."""
+    if not estimators:
+        raise ValueError(f"{caller} needs at least 1 estimator. Got none.")
+    names = list(names) if names is not None else _names(estimators)
+    if len(set(names)) != len(estimators):
+        raise ValueError(
+            f"names of {caller} must be {len(estimators)} distinct names, one for each estimator. "
+            f"Got {names!r}."
+        )
+    curves: dict[str, list[Epoch]] = {}
+    for name, estimator in zip(names, estimators, strict=True):
+        if not hasattr(estimator, "learning_curve_"):
+            raise AttributeError(
+                f"estimator of {caller} must be a fitted classifier of margins with learning_curve_. "
+                f"Got {estimator!r}."
+            )
+        problems = estimator.learning_curve_
+        for problem, curve in zip(_problems(estimator), problems, strict=True):
+            full_name = f"{name}, {problem}" if len(estimators) > 1 else problem
+            curves[name if len(problems) == 1 else full_name] = curve
+    return curves
+
+
+def _problems(estimator: Fitted) -> list[str]:
+    """Return names of the binary problems."""
+    labels = fitted_scheme(estimator).labels(estimator.classes_)
+    return [
+        f"classes {label[0]} and {label[1]}" if isinstance(label, tuple) else f"class {label}"
+        for label in labels
+    ]
+
+
+def _names(estimators: Sequence[object]) -> list[str]:
+    """Return the registered names and classes of estimators, numbered if they are not distinct."""
+    kinds = [display_name(estimator) for estimator in estimators]
+    return [
+        kind if kinds.count(kind) == 1 else f"{kind} {kinds[:index].count(kind) + 1}"
+        for index, kind in enumerate(kinds)
+    ]
+
+
+def count_on(axis: "Axis") -> None:
+    """Label an axis of counts with few ticks at whole numbers, and with k and M for large numbers."""
+    from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(EngFormatter(sep=""))
