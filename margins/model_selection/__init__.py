@@ -8,9 +8,8 @@ The modules, in the order of a study:
 
 - `search`: the two protocols. `checks`: their arguments. `grids`: the settings. `folds`: the rows.
 - `engine`: all splits and settings, round by round (`rounds`) as `tasks` that joblib runs (`running`).
-  `cache`, `keys`, `records`: results on disk. `pipelines`, `training_sets`: what tasks share.
-- Fits together, with the same results as alone: `lockstep` (perceptrons; `shared_votes`), `study_paths`
-  (values of C).
+  `cache`, `keys`, `records`: results on disk.
+- Fits together, with the same results as alone: `lockstep` (perceptrons), `study_paths` (values of C).
 - `scoring`: metrics. `study`, `tables`: results. `compare`, `intervals`, `ranks`: statistics. `refits`:
   models of a study.
 

@@ -16,7 +16,7 @@ from margins.model_selection.intervals import (
     within_range,
 )
 from margins.model_selection.study import Study
-from margins.model_selection.tables import frame, latex, markdown
+from margins.model_selection.tables import Printed
 from margins.registry import name_of_path
 from margins.text import aligned
 
@@ -33,8 +33,8 @@ class Difference(NamedTuple):
     corrected_interval: ConfidenceInterval
 
 
-class Comparison:
-    """Result of `compare`: paired differences of studies.
+class Comparison(Printed):
+    """Result of `compare`: paired differences of studies; `to_frame` has a row for each pair.
 
     Attributes
     ----------
@@ -81,11 +81,8 @@ class Comparison:
             within_range(corrected_interval(values, *study.sizes, self.confidence), self.metric, -1.0),
         )
 
-    def to_frame(self) -> Any:
-        """Return a pandas.DataFrame with one row for each pair; needs pandas."""
-        return frame(self._rows())
-
     def _rows(self) -> list[dict[str, Any]]:
+        """Return one row for each pair."""
         return [
             {
                 "first": difference.first,
@@ -98,14 +95,6 @@ class Comparison:
             }
             for difference in self.differences
         ]
-
-    def to_latex(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
-        return latex(self._rows(), options)
-
-    def to_markdown(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
-        return markdown(self._rows(), options)
 
     def summary(self) -> str:
         """Return readable tables of the means and of the differences."""

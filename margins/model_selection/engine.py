@@ -20,13 +20,12 @@ from margins.model_selection.checks import Data, check_estimator, seed_of
 from margins.model_selection.folds import Splits, folds_of, listed, splitter_of
 from margins.model_selection.grids import check_settings, seeded_estimator, seeded_settings, stages_of
 from margins.model_selection.keys import code_of, digest
-from margins.model_selection.pipelines import LastStep, last_step
 from margins.model_selection.records import decoded, encoded
 from margins.model_selection.rounds import rounds_of
 from margins.model_selection.running import Bar, run_all
 from margins.model_selection.scoring import Scoring
 from margins.model_selection.study import Fold, Study, Table
-from margins.model_selection.tasks import Shared, Task, shares
+from margins.model_selection.tasks import LastStep, Shared, Task, last_step, shares
 
 FORMAT = 5  # version of the cached content and of the keys; part of every key
 
@@ -36,27 +35,11 @@ class Engine:
 
     caller: the public function, for messages.
     cvs: cross-validations by the caller's parameter names; of two, the outer one first.
+    options: the values of the parameters that both functions have, in their order.
     """
 
-    def __init__(
-        self,
-        caller,
-        estimator,
-        param_grid,
-        X,
-        y,
-        cvs,
-        *,
-        scoring,
-        refit,
-        groups,
-        sample_weight,
-        n_jobs,
-        cache,
-        cache_key,
-        random_state,
-        progress,
-    ):
+    def __init__(self, caller, estimator, param_grid, X, y, cvs, options):
+        scoring, refit, groups, sample_weight, n_jobs, cache, cache_key, random_state, progress = options
         self.caller, self.n_jobs, self.progress = caller, n_jobs, progress
         cvs = {name: listed(cv) for name, cv in cvs.items()}
         check_estimator(estimator, n_jobs, progress, caller)
@@ -79,9 +62,8 @@ class Engine:
         # The reason why some fit was not in lockstep, or not along C; None: every fit was.
         self.lockstep_reason = self.path_reason = None
         self._unproven = []  # (gap, text) of the fits that did not converge
-        self.shared = Shared(
-            self.estimator, data.X, data.y, data.sample_weight, Splits(self.splits), self.scoring
-        )
+        splits = Splits(self.splits)
+        self.shared = Shared(self.estimator, data.X, data.y, data.sample_weight, splits, self.scoring)
         if self.cache:
             metrics = self.scoring.metrics
             code = code_of(cache_key)
@@ -102,34 +84,27 @@ class Engine:
         if self.cache is None or random_state is not None:
             return seed
         # A resumed study must have the seed of the interrupted study.
-        key = self._key(
-            "seed",
-            self.caller,
-            self.data.digest,
-            clone(estimator),  # a fitted estimator has the same key
-            clone(self.stages, safe=False),
-            cvs,
-            self.scoring.metrics,
-        )
+        clones = clone(estimator), clone(self.stages, safe=False)  # a fitted estimator has the same key
+        key = self._key("seed", self.caller, self.data.digest, *clones, cvs, self.scoring.metrics)
         return self.cache.agree(key, seed)
 
     def _searches(self, cvs):
         """Return the folds of each search, and set `outer`: list of list of (train, test)."""
-        X, y, groups = self.data.X, self.data.y, self.data.groups
-        (name, cv), *inner = cvs.items()
-        splitter = splitter_of(cv, groups, self.seed, name, self.caller)
-        folds = folds_of(splitter, X, y, groups, name, self.caller)
+        data = self.data
+        (name, splitter), *inner = (
+            (name, splitter_of(cv, data.groups, self.seed, name, self.caller))
+            for name, cv in cvs.items()
+        )
+        folds = folds_of(splitter, data.X, data.y, data.groups, name, self.caller)
+        self.outer = folds if inner else []
         if not inner:
-            self.outer = []
             return [folds]
-        ((name, cv),) = inner
-        splitter = splitter_of(cv, groups, self.seed, name, self.caller)
-        self.outer = folds
-        return [self._inner(splitter, rows, name) for rows, _ in folds]
-
-    def _inner(self, splitter, rows, name):
-        folds = folds_of(splitter, *self.data.part(rows), name, self.caller)
-        return [(rows[train], rows[test]) for train, test in folds]
+        [(name, splitter)] = inner
+        searches = []
+        for rows, _ in folds:
+            inner_folds = folds_of(splitter, *data.part(rows), name, self.caller)
+            searches.append([(rows[train], rows[test]) for train, test in inner_folds])
+        return searches
 
     def _route(self, searches):
         """Return the `route` of `Task` on which the settings of all searches are trained."""
@@ -178,7 +153,10 @@ class Engine:
             chosen = [table.best_params for table in tables_of_round]
             folds = self._outer_folds(chosen, bar) if self.outer else _folds_of_table(tables[-1])
         if self._unproven:
-            self._warn(n_fits)
+            _, text = max(self._unproven)
+            message = f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge."
+            text = f"{message} The fit with the largest gap is {text}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         if self.outer:
             tables.sort(key=lambda table: (table.outer, table.stage))
         kind = type(self.original_estimator)
@@ -250,19 +228,11 @@ class Engine:
             Task(first + number, seeded_settings([setting], self.seed), route)
             for number, setting in enumerate(chosen)
         ]
-        return [
-            Fold(
-                train=train,
-                test=test,
-                best_params=setting,
-                scores={name: scores[0] for name, scores in outcome.scores.items()},
-                fit_time=outcome.fit_times[0],
-                score_time=outcome.score_times[0],
-            )
-            for (train, test), setting, outcome in zip(
-                self.outer, chosen, self._run(tasks, bar), strict=True
-            )
-        ]
+        folds = []
+        for split, setting, outcome in zip(self.outer, chosen, self._run(tasks, bar), strict=True):
+            scores = {name: scores[0] for name, scores in outcome.scores.items()}
+            folds.append(_fold(split, setting, scores, outcome.fit_times[0], outcome.score_times[0]))
+        return folds
 
     def _run(self, tasks, bar):
         keys = None
@@ -271,31 +241,14 @@ class Engine:
             keys = [
                 self._key(self._keys[task.split], clone(task.settings, safe=False)) for task in tasks
             ]
-        outcomes = run_all(
-            tasks,
-            self.shared,
-            n_jobs=self.n_jobs,
-            bar=bar,
-            cache=self.cache,
-            keys=keys,
-            name_of=self._name,
-        )
+        options = {"n_jobs": self.n_jobs, "bar": bar, "name_of": self._name}
+        outcomes = run_all(tasks, self.shared, cache=self.cache, keys=keys, **options)
         for task, outcome in zip(tasks, outcomes, strict=True):
             for setting, unproven in zip(task.settings, outcome.unproven, strict=True):
                 if unproven is not None:
                     gap, text = unproven
                     self._unproven.append((gap, f"{self._name(task)} with {setting!r}: {text}"))
         return outcomes
-
-    def _warn(self, n_fits):
-        """Warn that fits did not converge, with their number and the worst."""
-        _, text = max(self._unproven)
-        warnings.warn(
-            f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge. The fit with "
-            f"the largest gap is {text}",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
     def _name(self, task):
         """Return the position of a task in the study, for messages."""
@@ -315,15 +268,14 @@ class Engine:
 
 def _folds_of_table(table):
     """Return the folds of a search with its best setting: list of Fold."""
-    best = table.best_index
-    return [
-        Fold(
-            train=train,
-            test=test,
-            best_params=table.settings[best],
-            scores={name: float(scores[best, number]) for name, scores in table.scores.items()},
-            fit_time=float(table.fit_times[best, number]),
-            score_time=float(table.score_times[best, number]),
-        )
-        for number, (train, test) in enumerate(table.splits)
-    ]
+    best, folds = table.best_index, []
+    for number, split in enumerate(table.splits):
+        scores = {name: float(scores[best, number]) for name, scores in table.scores.items()}
+        times = float(table.fit_times[best, number]), float(table.score_times[best, number])
+        folds.append(_fold(split, table.settings[best], scores, *times))
+    return folds
+
+
+def _fold(split, setting, scores, fit_time, score_time):
+    (train, test), times = split, {"fit_time": fit_time, "score_time": score_time}
+    return Fold(train=train, test=test, best_params=setting, scores=scores, **times)

@@ -18,14 +18,15 @@ from sklearn.utils import gen_batches
 
 from margins._update import Averaging, BinaryData, WeightVector
 from margins.data.permutations import Orders, seeds_of
+from margins.data.validation import validate_points, validate_samples, weighted_samples
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.messages import Unproven
-from margins.estimators.names import display_name
+from margins.estimators.names import MessageName, display_name
 from margins.estimators.noise_tolerance import AveragingClassifier
 from margins.estimators.predictions import VOTING
+from margins.estimators.votes import count_in_blocks
+from margins.kernels import LINEAR
 from margins.model_selection._lockstep import Lockstep
-from margins.model_selection.shared_votes import votes_of_all
-from margins.model_selection.training_sets import StudyData
 from margins.solvers.outcome import Outcome, hypothesis_of
 from margins.training.model import model_of
 
@@ -143,6 +144,32 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
             _train_batch(batch[part], seed, shuffle)
             _score_batch(batch[part], data.X_test)
     return [candidate.trained for candidate in candidates]
+
+
+class StudyData:
+    """Training and test set of all fits, validated by the first fit.
+
+    estimator: classifier of the first fit.
+    X, y, X_test, sample_weight: as for `scores_in_lockstep`.
+    """
+
+    def __init__(self, estimator, X, y, X_test, sample_weight):
+        self._valid = validate_samples(estimator, X, y, MessageName(estimator, "fit"))
+        self._sample_weight = sample_weight
+        self._training_sets = []
+        samples = self.training_set(estimator).samples  # checks the weights before the test set
+        self.X_test = validate_points(estimator, X_test, samples)
+
+    def training_set(self, estimator):
+        """Return the TrainingSet with the class weights of an estimator."""
+        for class_weight, training_set in self._training_sets:
+            if class_weight is estimator.class_weight:
+                return training_set
+        name, class_weight = MessageName(estimator, "fit"), estimator.class_weight
+        samples = weighted_samples(name, self._valid, self._sample_weight, class_weight)
+        training_set = estimator.training_set_of(samples)
+        self._training_sets.append((class_weight, training_set))
+        return training_set
 
 
 class _Parameters(NamedTuple):
@@ -318,3 +345,30 @@ def _train_models(models, training_set, seed, shuffle):
             for model in (models[index] for index in finished):
                 model.weights, model.n_updates, model.n_epochs = weights, n_updates, n_epochs
                 model.averagings = averagings
+
+
+def votes_of_all(fits, samples, X_test):
+    """Return the votes of fits to the same samples: list of ndarray, shape (n_test, n_problems).
+
+    They equal the votes that each estimator counts, except for the rounding of inner products of dense
+    samples.
+    """
+    outcomes = list(chain.from_iterable(fits))
+    if not outcomes:
+        return []
+    position_in_support = np.full(len(samples.codes), -1, dtype=np.int32)
+    for outcome in outcomes:
+        position_in_support[outcome.averaging.mistakes] = 0
+    support = np.flatnonzero(position_in_support == 0)
+    position_in_support[support] = np.arange(len(support))
+    weight = outcomes[0].data.weights[support]
+    labels = {id(data): data.signs[support] * weight for data in (end.data for end in outcomes)}
+    lists = [[_list_of(end, position_in_support, labels) for end in problems] for problems in fits]
+    return count_in_blocks(LINEAR, X_test, samples.X[support], support, lists)
+
+
+def _list_of(outcome, position_in_support, labels):
+    """Return the arguments of `count_votes` after the products."""
+    data, averaging = outcome.data, outcome.averaging
+    mistakes = position_in_support[averaging.mistakes]
+    return mistakes, labels[id(data)], averaging.votes, outcome.theta, data.sq_intercept_scaling

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from margins.model_selection.study import Study
-from margins.model_selection.tables import frame, latex, markdown
+from margins.model_selection.tables import Printed
 from margins.parameters import Interval, check
 
 
@@ -57,8 +57,10 @@ class PairTest(NamedTuple):
     corrected_p_value: float
 
 
-class Ranking:
+class Ranking(Printed):
     """Scores of k algorithms on N data sets, their ranks, and tests.
+
+    `to_frame` has a row for each data set, and one for the mean ranks.
 
     Parameters
     ----------
@@ -142,33 +144,18 @@ class Ranking:
         results = [_signed_rank_test(self.scores[:, i] - self.scores[:, j]) for i, j in pairs]
         corrected = _holm([p_value for _, p_value in results])
         return [
-            PairTest(self.algorithms[i], self.algorithms[j], statistic, p_value, corrected_p_value)
-            for (i, j), (statistic, p_value), corrected_p_value in zip(
-                pairs, results, corrected, strict=True
-            )
+            PairTest(self.algorithms[i], self.algorithms[j], *result, corrected_p_value)
+            for (i, j), result, corrected_p_value in zip(pairs, results, corrected, strict=True)
         ]
-
-    def to_frame(self) -> Any:
-        """Return a pandas.DataFrame with one row per data set, and the mean ranks; needs pandas."""
-        return frame(self._rows())
 
     def _rows(self) -> list[dict[str, Any]]:
+        names = [*self.data_sets, "mean rank"]
+        values = [*self.scores.tolist(), self.mean_ranks.tolist()]
+        columns = ["data set", *self.algorithms]
         return [
-            {"data set": name, **dict(zip(self.algorithms, row, strict=True))}
-            for name, row in zip(
-                [*self.data_sets, "mean rank"],
-                [*self.scores.tolist(), self.mean_ranks.tolist()],
-                strict=True,
-            )
+            dict(zip(columns, [name, *row], strict=True))
+            for name, row in zip(names, values, strict=True)
         ]
-
-    def to_latex(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
-        return latex(self._rows(), options)
-
-    def to_markdown(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
-        return markdown(self._rows(), options)
 
     def __repr__(self) -> str:
         order = np.argsort(self.mean_ranks, kind="stable")

@@ -23,7 +23,7 @@ MAX_LOSSES = 3
 WITHOUT_WORKERS = 10
 
 
-def run_all(tasks, shared, *, n_jobs, bar, cache=None, keys=None, name_of):
+def run_all(tasks, shared, *, cache, keys, n_jobs, bar, name_of):
     """Run all tasks that are not in the cache, and return a list of Outcome in the order of the tasks.
 
     `keys` are the tasks' keys in the cache, ``name_of(task)`` is the name of a task in messages, and the
@@ -79,18 +79,15 @@ class _Run:
         done_by_others = deque()
         loss = None
         try:
-            for number, outcome in _results(
-                self._shared, self._jobs(waiting, done_by_others), self._n_jobs
-            ):
+            jobs = self._jobs(waiting, done_by_others)
+            for number, outcome in _results(self._shared, jobs, self._n_jobs):
                 if isinstance(outcome, Failure):
                     self.failed.append((number, outcome))  # running tasks are still finished and kept
                     continue
                 if self._cache:
                     self._cache.put(self._keys[number], outcome)
                 self._enter(number, outcome)
-        except Exception as error:
-            if not _is_loss(error):
-                raise
+        except (BrokenExecutor, CancelledError) as error:  # by which joblib and dask report lost workers
             loss = error
         for number, outcome in done_by_others:
             self._enter(number, outcome)
@@ -165,11 +162,6 @@ def _results_of_dask(shared, jobs, client, options):
             pending |= set(submitted(n_done))
     except OSError as error:  # dask raises it for lost connections and missing workers
         raise CancelledError(f"workers of dask: {error!r}") from error
-
-
-def _is_loss(error):
-    """Return True for the errors by which joblib and dask report lost processes or machines."""
-    return isinstance(error, BrokenExecutor | CancelledError)
 
 
 def _error(failure, name):

@@ -138,23 +138,8 @@ def parameter_search(
     >>> study.best_params
     {'tau': 0.5}
     """
-    return Engine(
-        "parameter_search",
-        estimator,
-        param_grid,
-        X,
-        y,
-        {"cv": cv},
-        scoring=scoring,
-        refit=refit,
-        groups=groups,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-        cache=cache,
-        cache_key=cache_key,
-        random_state=random_state,
-        progress=progress,
-    ).study()
+    options = scoring, refit, groups, sample_weight, n_jobs, cache, cache_key, random_state, progress
+    return Engine("parameter_search", estimator, param_grid, X, y, {"cv": cv}, options).study()
 
 
 @_documented
@@ -219,20 +204,6 @@ def double_cross_validation(
             "inner of double_cross_validation must be an integer or a splitter, because it splits the "
             f"rows of every outer training set. Got {inner!r}."
         )
-    return Engine(
-        "double_cross_validation",
-        estimator,
-        param_grid,
-        X,
-        y,
-        {"outer": outer, "inner": inner},
-        scoring=scoring,
-        refit=refit,
-        groups=groups,
-        sample_weight=sample_weight,
-        n_jobs=n_jobs,
-        cache=cache,
-        cache_key=cache_key,
-        random_state=random_state,
-        progress=progress,
-    ).study()
+    cvs = {"outer": outer, "inner": inner}
+    options = scoring, refit, groups, sample_weight, n_jobs, cache, cache_key, random_state, progress
+    return Engine("double_cross_validation", estimator, param_grid, X, y, cvs, options).study()

@@ -75,6 +75,25 @@ def _params(setting):
     return {f"{PARAMETER}{name}": value for name, value in setting.items()}
 
 
+class Printed:
+    """`to_frame`, `to_latex` and `to_markdown` of a result, by the rows that `_rows` returns."""
+
+    def _rows(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas.DataFrame; needs pandas."""
+        return frame(self._rows())
+
+    def to_latex(self, **options: Any) -> str:
+        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
+        return latex(self._rows(), options)
+
+    def to_markdown(self, **options: Any) -> str:
+        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
+        return markdown(self._rows(), options)
+
+
 def frame(rows: list[dict[str, Any]]) -> Any:
     """Return a pandas.DataFrame of rows."""
     return require("to_frame", "pandas").DataFrame(rows)

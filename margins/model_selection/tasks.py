@@ -3,13 +3,14 @@
 import sys
 import time
 import traceback
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import parallel_config
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 
@@ -18,7 +19,6 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.messages import noted, worst_of
 from margins.model_selection import lockstep, study_paths
 from margins.model_selection.folds import part_of, select_rows
-from margins.model_selection.pipelines import last_step
 
 # Minimum number of tasks of a search, if it has as many fits: enough to balance the load of many
 # threads. It does not depend on the number of threads, because the cache must not. Batched training is
@@ -46,6 +46,40 @@ class Outcome(NamedTuple):
     fit_times: list
     score_times: list
     unproven: list  # items are Unproven or None; from a cache, lists of its fields
+
+
+class LastStep(NamedTuple):
+    """The part of an estimator that every setting trains; the other steps are fitted once per split."""
+
+    classifier: Any  # the estimator, or the last step of a pipeline
+    prefix: str = ""  # prefix of its parameters in a setting; "" without a pipeline
+    preparation: Any = None  # Pipeline or None: the steps before the classifier
+
+    def without_prefix(self, settings):
+        """Return the settings with the classifier's parameter names: list of dict."""
+        n = len(self.prefix)
+        return [{name[n:]: value for name, value in setting.items()} for setting in settings]
+
+    def prepared(self, X_train, y_train, X_test):
+        """Return X_train and X_test as the classifier gets them."""
+        if self.preparation is None:
+            return X_train, X_test
+        preparation = clone(self.preparation)
+        return preparation.fit_transform(X_train, y_train), preparation.transform(X_test)
+
+
+def last_step(estimator, settings):
+    """Return the LastStep of an estimator: the part that varies in the settings.
+
+    It is the whole pipeline if a setting changes or replaces another step, or if the pipeline caches
+    transformers.
+    """
+    if type(estimator) is Pipeline and len(estimator.steps) > 1 and estimator.memory is None:
+        name, classifier = estimator.steps[-1]
+        prefix = f"{name}__"
+        if all(key.startswith(prefix) for setting in settings for key in setting):
+            return LastStep(classifier, prefix, estimator[:-1])
+    return LastStep(estimator)
 
 
 class Failure(NamedTuple):

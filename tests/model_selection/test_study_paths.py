@@ -20,8 +20,8 @@ from margins.model_selection import (
     study_paths,
     tasks,
 )
-from margins.model_selection.pipelines import LastStep
 from margins.model_selection.study_paths import reason_against
+from margins.model_selection.tasks import LastStep
 
 CS = [1.0, 100.0, 0.01, 0.1]
 
