@@ -84,19 +84,14 @@ class Cache:
                 file.write(_checksum(key, text) + b"\n" + text)
             name(written, path)
         except OSError as error:
-            self._warn(error)
             if written is not None:
-                _remove(written)
-
-    def _warn(self, error):
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"cache of {self._caller} could not be written to: {error}. The study continues, but "
-                "results that cannot be written are not kept.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+                with contextlib.suppress(OSError):  # a later study removes it
+                    os.unlink(written)
+            if not self._warned:
+                self._warned = True
+                text = f"cache of {self._caller} could not be written to: {error}. The study continues, "
+                text += "but results that cannot be written are not kept."
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _linked(written, path):
@@ -109,11 +104,6 @@ def _linked(written, path):
         os.replace(written, path)
     else:
         os.unlink(written)
-
-
-def _remove(path):
-    with contextlib.suppress(OSError):  # a later study removes it
-        os.unlink(path)
 
 
 def _checksum(key, text):

@@ -28,8 +28,7 @@ class Difference(NamedTuple):
     second: str
     differences: NDArray[np.float64]  # array, shape (n_folds,)
     mean: float
-    # interval, corrected_interval: Confidence intervals of the mean.
-    interval: ConfidenceInterval
+    interval: ConfidenceInterval  # about the mean
     corrected_interval: ConfidenceInterval
 
 
@@ -54,13 +53,8 @@ class Comparison(Printed):
     >>> import margins
     >>> from margins.model_selection import compare, parameter_search
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
-    >>> studies = {
-    ...     name: parameter_search(
-    ...         margins.get(name)(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
-    ...     )
-    ...     for name in ("pam", "averaged-perceptron")
-    ... }
-    >>> compare(studies)
+    >>> pam, averaged = margins.get("pam")(), margins.get("averaged-perceptron")()
+    >>> compare([parameter_search(each, {}, X, y, cv=2, random_state=0) for each in (pam, averaged)])
     <Comparison of pam, averaged-perceptron by accuracy>
     """
 
@@ -72,14 +66,14 @@ class Comparison(Printed):
         study = self.studies[first]
         differences = study.scores(self.metric) - self.studies[second].scores(self.metric)
         values = differences.tolist()
-        return Difference(
-            first,
-            second,
-            differences,
-            mean(values),
-            within_range(t_interval(values, self.confidence), self.metric, -1.0),
-            within_range(corrected_interval(values, *study.sizes, self.confidence), self.metric, -1.0),
+        intervals = (
+            within_range(interval, self.metric, -1.0)
+            for interval in (
+                t_interval(values, self.confidence),
+                corrected_interval(values, *study.sizes, self.confidence),
+            )
         )
+        return Difference(first, second, differences, mean(values), *intervals)
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return one row for each pair."""
@@ -144,8 +138,7 @@ def compare(
                 "studies of compare must have the same data and the same folds. "
                 f"Got different ones for {name!r} and {first_name!r}."
             )
-    metric = metric or first.refit
-    return Comparison(named, metric, confidence)
+    return Comparison(named, metric or first.refit, confidence)
 
 
 def _named(studies: Iterable[Study]) -> dict[str, Study]:

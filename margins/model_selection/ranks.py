@@ -197,9 +197,7 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
     >>> for seed in range(4):
     ...     X, y = make_classification(n_samples=60, random_state=seed)
     ...     studies[f"data {seed}"] = {
-    ...         name: parameter_search(
-    ...             margins.get(name)(max_iter=5), {}, X, y, cv=3, random_state=0
-    ...         )
+    ...         name: parameter_search(margins.get(name)(max_iter=5), {}, X, y, cv=3, random_state=0)
     ...         for name in ("pam", "averaged-perceptron", "pa-i")
     ...     }
     >>> ranking = rank(studies)

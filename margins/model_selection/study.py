@@ -1,5 +1,6 @@
 """Results of a study, and the statistics that papers report in tables."""
 
+from collections import Counter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -45,9 +46,7 @@ class Fold:
     >>> import margins
     >>> from margins.model_selection import parameter_search
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
-    >>> study = parameter_search(
-    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
-    ... )
+    >>> study = parameter_search(margins.get("pam")(), {"tau": [0, 1]}, X, y, cv=2, random_state=0)
     >>> len(study.folds)
     2
     """
@@ -91,9 +90,7 @@ class Table:
     >>> import margins
     >>> from margins.model_selection import parameter_search
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
-    >>> study = parameter_search(
-    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
-    ... )
+    >>> study = parameter_search(margins.get("pam")(), {"tau": [0, 1]}, X, y, cv=2, random_state=0)
     >>> study.tables[0].settings
     [{'tau': 0}, {'tau': 1}]
     """
@@ -171,9 +168,7 @@ class Study:
     >>> import margins
     >>> from margins.model_selection import parameter_search
     >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0], [2, 2], [0, -2]], [1, 1, 0, 0, 1, 0]
-    >>> study = parameter_search(
-    ...     margins.get("pam")(max_iter=5), {"tau": [0, 1]}, X, y, cv=2, random_state=0
-    ... )
+    >>> study = parameter_search(margins.get("pam")(), {"tau": [0, 1]}, X, y, cv=2, random_state=0)
     >>> study.metrics
     ['accuracy']
     """
@@ -221,8 +216,7 @@ class Study:
     def interval(self, metric: str | None = None, confidence: float = CONFIDENCE) -> ConfidenceInterval:
         """Return the T interval of the mean, as used in the papers; see `t_interval`.
 
-        It is cut off at 0 and 1 for a metric between these, such as the accuracy. It is too narrow,
-        because training sets of a cross-validation overlap; see `corrected_interval`.
+        It is cut off at 0 and 1 for a metric between these, such as the accuracy.
         """
         interval = t_interval(self.scores(metric).tolist(), confidence)
         return within_range(interval, metric or self.refit)
@@ -244,22 +238,10 @@ class Study:
 
     @property
     def selection_frequencies(self) -> list[tuple[dict[str, Any], float]]:
-        """Settings, and the share of the folds that chose each of them, the most frequent first.
-
-        Returns
-        -------
-        list of (dict, float)
-        """
-        counts: list[tuple[dict[str, Any], list[int]]] = []
-        for fold in self.folds:
-            for count in counts:
-                if encoded(count[0]) == encoded(fold.best_params):
-                    count[1][0] += 1
-                    break
-            else:
-                counts.append((fold.best_params, [1]))
-        counts.sort(key=lambda count: -count[1][0])  # ties stay in the order of the folds
-        return [(setting, count / len(self.folds)) for setting, (count,) in counts]
+        """Settings, and the share of the folds that chose each of them, the most frequent first."""
+        chosen = {to_text(fold.best_params): fold.best_params for fold in self.folds}
+        counts = Counter(to_text(fold.best_params) for fold in self.folds)  # ties stay in their order
+        return [(chosen[text], count / len(self.folds)) for text, count in counts.most_common()]
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -267,24 +249,13 @@ class Study:
         return self.selection_frequencies[0][0]
 
     def to_frame(self, rows: Literal["folds", "settings", "fits"] = "folds") -> Any:
-        """Return the results as a data frame; needs pandas.
+        """Return the results as a pandas.DataFrame; needs pandas.
 
         Parameters
         ----------
         rows : str
             "folds": one row for each fold. "settings": one for each setting of each table, with means
-            over its folds. "fits": one for each fit of each table.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Raises
-        ------
-        ValueError
-            If `rows` is none of these.
-        ImportError
-            If pandas is not installed.
+            over its folds. "fits": one for each fit of each table. Anything else raises a ValueError.
         """
         return frame(records_of(self, rows))
 
@@ -313,11 +284,6 @@ class Study:
             The arguments of the study, which does not keep them. (Groups only show that the data are
             the same.)
 
-        Returns
-        -------
-        classifier
-            Fitted.
-
         Raises
         ------
         ValueError
@@ -334,24 +300,10 @@ class Study:
         *,
         groups: ArrayLike | None = None,
     ) -> list[NDArray[Any]]:
-        """Return the predictions of each fold's classifier for its test set.
+        """Return the predictions of each fold's classifier for its test set: list of ndarray.
 
-        The classifiers are trained again with the seed of the study, so they are the same.
-
-        Parameters
-        ----------
-        estimator, X, y, sample_weight, groups
-            The arguments of the study.
-
-        Returns
-        -------
-        list of ndarray, shape (n_test,)
-            In the order of ``fold.test``.
-
-        Raises
-        ------
-        ValueError
-            If the arguments of the study were different.
+        The classifiers are trained again with the seed of the study, so they are the same. The arguments
+        are those of the study; if they were different, a ValueError is raised.
         """
         return Refits(self, estimator, X, y, sample_weight, groups).predictions()
 
@@ -361,21 +313,15 @@ class Study:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the study that `to_json` wrote, equal to the original, with the same seconds.
-
-        Raises
-        ------
-        ValueError
-            If the text is not a study.
-        """
-        message = "text of Study.from_json must come from Study.to_json. Got something else."
+        """Return the study that `to_json` wrote, with its seconds; raise ValueError for other text."""
         try:
             study = from_text(text)
+            if isinstance(study, cls):
+                return study
+            raise TypeError(type(study))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
+            message = "text of Study.from_json must come from Study.to_json. Got something else."
             raise ValueError(message) from error
-        if not isinstance(study, cls):
-            raise ValueError(message)
-        return study
 
     def summary(self) -> str:
         """Return a readable table."""
