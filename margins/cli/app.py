@@ -30,13 +30,11 @@ from margins.cli.options import (
     algorithm,
     as_json,
     force,
-    jobs,
     options_of_parameters,
     options_of_source,
+    options_of_study,
     quiet,
     scale,
-    scoring,
-    seed,
     settings,
     trusted,
 )
@@ -208,13 +206,7 @@ def path():
     multiple=True,
     help="Parameter of one algorithm, or of all algorithms that have it; may be repeated.",
 )
-@options_of_source
-@scoring
-@seed
-@jobs
-@scale
-@quiet
-@as_json
+@options_of_study
 @runs("studies")
 def compare():
     """Cross-validate the ALGORITHMs on the same folds of DATA, and print their differences."""
@@ -249,13 +241,7 @@ def compare():
 )
 @force
 @settings
-@options_of_source
-@scoring
-@seed
-@jobs
-@scale
-@quiet
-@as_json
+@options_of_study
 @runs("studies")
 def study():
     """Estimate the score of an algorithm with a parameter search, by double cross-validation on DATA."""

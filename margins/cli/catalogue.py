@@ -36,10 +36,11 @@ def entries():
 
 def list_(as_json):
     """Print every algorithm, and return the exit code."""
+    algorithms = entries()
     if as_json:
-        print_json(entries())
+        print_json(algorithms)
         return DONE
-    lines = [(entry["name"], entry["package"] or "registered", entry["summary"]) for entry in entries()]
+    lines = [(each["name"], each["package"] or "registered", each["summary"]) for each in algorithms]
     print(aligned(lines, left=(0, 1, 2)))
     for package, error in unreadable().items():
         print(f"NOT READ: entry points of package {package!r}: {error}")
@@ -90,11 +91,12 @@ def _description(name):
     if rules is None:
         lines.append("rules: none, it has a separate solver")
     else:
-        lines.append(
-            f"rules, on a tiny problem: {rules.condition!r}, {rules.update!r}, {rules.shrink!r}"
-        )
+        parts = rules.condition, rules.update, rules.shrink
+        lines.append(f"rules, on a tiny problem: {', '.join(map(repr, parts))}")
     lines.append(f"partial_fit: {'yes' if hasattr(algorithm(), 'partial_fit') else 'no'}")
-    lines += ["", *_prose(algorithm), ""]
+    # The docstring before its parameters: summary, guarantee and source.
+    text = inspect.getdoc(algorithm) or "No docstring."
+    lines += ["", text.split("\nParameters\n")[0].rstrip(), ""]
     if dataclasses.is_dataclass(algorithm):
         for field in dataclasses.fields(algorithm):
             allowed = field.metadata.get("allowed", "anything")
@@ -102,9 +104,3 @@ def _description(name):
             description = field.metadata.get("description", "")
             lines.append(f"      {' '.join(description.split())}")
     return lines
-
-
-def _prose(algorithm):
-    """Return the lines of the docstring before its parameters: summary, guarantee and source."""
-    text = inspect.getdoc(algorithm) or "No docstring."
-    return text.split("\nParameters\n")[0].rstrip().split("\n")

@@ -1,4 +1,4 @@
-"""Files: reading compressed ones, and writing a complete file or none."""
+"""Files: reading compressed ones, writing a complete file or none, and what may be overwritten."""
 
 import contextlib
 import errno
@@ -6,6 +6,8 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Callable
+from typing import NamedTuple
 
 from margins.cli.errors import unreadable
 
@@ -143,3 +145,60 @@ def _temporary(target, permissions):
     finally:  # also after Ctrl-C
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+class Contents(NamedTuple):
+    """A kind of contents that a command writes to a file."""
+
+    why_not: str  # the reason for not replacing an existing file
+    is_in: Callable[[str], bool]  # True if a file evidently has such contents
+
+
+def check_replaceable(path, contents, inputs, force):
+    """Raise CommandError, before any work, if a file cannot be written or must not be replaced."""
+    check_writable(path)
+    output = _status(path, sys.stdout)
+    if output is None:
+        return
+    for name in inputs:
+        status = _status(name, sys.stdin)
+        if status is not None and os.path.samestat(output, status):
+            raise unreadable(f"{path}: cannot be written: it is the input {name}. Give another name.")
+    if path != "-" and output.st_size and not force and not contents.is_in(path):
+        raise unreadable(
+            f"{path}: exists, and {contents.why_not}. Give another name, or --force to overwrite it."
+        )
+
+
+def _status(path, stream):
+    """Return the os.stat_result of a regular file, following links; None for anything else.
+
+    "-" is the file that `stream` reads or writes.
+    """
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # no file, or a stream without one
+        status = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
+        if stat.S_ISREG(status.st_mode):
+            return status
+    return None
+
+
+def _first_bytes(path):
+    with open(path, "rb") as file:
+        return file.read(16)
+
+
+def _is_model(path):
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as file:
+            return b'"margins.' in file.read("schema.json")
+    except Exception:  # zipfile raises many types for other contents
+        return False
+
+
+MODEL = Contents("is not a model file", _is_model)
+ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _first_bytes(path))
+STUDY = Contents("is not a study", lambda path: _first_bytes(path).startswith(b'{"!Study"'))
+# Labels, one per line, could be any text of the user.
+PREDICTIONS = Contents("may not be a file of predictions", lambda path: False)

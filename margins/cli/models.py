@@ -1,9 +1,8 @@
 """Classifiers from options, and model files."""
 
 from margins.cli.errors import DONE, CommandError, unreadable
-from margins.cli.files import write_whole
+from margins.cli.files import ONNX, check_replaceable, write_whole
 from margins.cli.output import label_text, note, print_json, print_table
-from margins.cli.outputs import ONNX, check_replaceable
 from margins.cli.samples import classifier_of, read_samples
 from margins.optional import require
 
@@ -121,17 +120,6 @@ def model_and_samples(classifier, scale, *sources):
     """Return the classifier or pipeline that a command fits or explains, and the samples."""
     samples = read_samples(*sources)
     return with_columns(classifier, sources[0], samples.X, scale), samples
-
-
-def model_bytes(model):
-    """Return the contents of a model file, as bytes."""
-    import io
-
-    from margins import persistence
-
-    file = io.BytesIO()
-    persistence.dump(model, file)
-    return file.getvalue()
 
 
 def read_model(path, trusted=()):

@@ -31,7 +31,10 @@ class Group(click.Group):
 
 
 def options_of_source(command):
-    """Add the options for reading files; the command gets `read`, which makes a Source of a path."""
+    """Add the options for reading files; the command gets `read`, which makes a Source of a path.
+
+    Files are read quietly if the command is quiet.
+    """
 
     @click.option(
         "--format",
@@ -59,19 +62,18 @@ def options_of_source(command):
         help="Feature indices start at 0 (svmlight); the model remembers it.",
     )
     @functools.wraps(command)
-    def with_source(*args, format_, delimiter, target, categorical, zero_based, **kwargs):
-        delimiter = _delimiter_of(delimiter)
+    def with_source(format_, delimiter, target, categorical, zero_based, **kwargs):
         names = [name.strip() for text in categorical for name in text.split(",") if name.strip()]
+        names, quiet = tuple(dict.fromkeys(names)), kwargs.get("quiet", False)
+        options = format_, target, names, zero_based, quiet, _delimiter_of(delimiter)
 
-        def read(path, quiet=False):
-            source = Source(
-                path, format_, target, tuple(dict.fromkeys(names)), zero_based, quiet, delimiter
-            )
+        def read(path):
+            source = Source(path, *options)
             if source.is_table:
                 require(f"{path}: reading it", "pyarrow", "pandas")
             return source
 
-        return command(*args, read=read, **kwargs)
+        return command(read=read, **kwargs)
 
     return with_source
 
@@ -129,7 +131,7 @@ def options_of_parameters(*without):
 
     def decorate(command):
         @functools.wraps(command)
-        def with_parameters(*args, settings, **kwargs):
+        def with_parameters(settings, **kwargs):
             from margins.cli.models import class_weight_of, parameters_of, value_of
 
             option_values = {name: kwargs.pop(name) for name, *_ in options}
@@ -143,7 +145,7 @@ def options_of_parameters(*without):
             for name, option, *_ in options:
                 if name in by_name and option_values[name] is not None:
                     raise CommandError(f"{name} may be given only once. Got {option} and -p {name}.")
-            return command(*args, parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
+            return command(parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
 
         for name, option, metavar, text in reversed(options):  # the last one added is listed first
             with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
@@ -159,20 +161,34 @@ force = click.option(
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only results and errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-scoring = click.option(
-    "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
-)
-seed = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of folds and fits.",
-)
-jobs = click.option(
-    "--jobs", "n_jobs", type=int, default=None, help="Number of fits to run in parallel."
-)
 scale = click.option("--scale", is_flag=True, help="Divide each feature by its largest absolute value.")
+seeds = click.IntRange(0, 2**32 - 1)
+
+
+def options_of_study(command):
+    """Add the options that `compare` and `study` share.
+
+    The command gets `options`, those of `parameter_search` and `double_cross_validation`.
+    """
+
+    @options_of_source
+    @click.option(
+        "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
+    )
+    @click.option("--seed", type=seeds, default=0, show_default=True, help="Seed of folds and fits.")
+    @click.option("--jobs", "n_jobs", type=int, help="Number of fits to run in parallel.")
+    @scale
+    @quiet
+    @as_json
+    @functools.wraps(command)
+    def with_options(scoring, seed, n_jobs, quiet, **kwargs):
+        progress = False if quiet else None
+        options = {"scoring": scoring, "n_jobs": n_jobs, "random_state": seed, "progress": progress}
+        return command(options=options, **kwargs)
+
+    return with_options
+
+
 trusted = click.option(
     "--trust",
     "trusted",

@@ -1,10 +1,9 @@
 """`margins predict` and `margins evaluate`: labels predicted for samples in files."""
 
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
-from margins.cli.files import check_output, write_whole
+from margins.cli.files import PREDICTIONS, check_output, check_replaceable, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
-from margins.cli.outputs import PREDICTIONS, check_replaceable
 from margins.cli.samples import TrainingColumns, read_points
 from margins.cli.several import check_alike, files_and_predictions
 
@@ -14,7 +13,7 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     data, path = files_and_predictions(files, output)
     if as_json and path == "-":
         raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
-    sources = [read(name, quiet) for name in data]
+    sources = [read(name) for name in data]
     check_replaceable(path, PREDICTIONS, [model, *data], force)
     check_alike(sources)
     if as_json:
@@ -41,7 +40,7 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
 
 def evaluate(model, data, trusted, read, quiet, as_json):
     """Print how well a model predicts the labels in all files, and return the exit code."""
-    sources = [read(path, quiet) for path in data]
+    sources = [read(path) for path in data]
     check_output()
     check_alike(sources)
     import numpy as np
@@ -63,45 +62,29 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     y, predicted = np.concatenate(y), np.concatenate(predicted)
     unknown = sorted(set(y.tolist()) - set(classes))
     labels = [*classes, *unknown]
-    precision, recall, f1, support = metrics.precision_recall_fscore_support(
-        y, predicted, labels=labels, zero_division=0.0
-    )
-    support = support.astype(int)  # scikit-learn counts in floats if no prediction is correct
+    scores = metrics.precision_recall_fscore_support(y, predicted, labels=labels, zero_division=0.0)
+    _, recall, _, support = scores
+    # scikit-learn counts in floats if no prediction is correct.
+    columns = [*(values.tolist() for values in scores[:3]), support.astype(int).tolist()]
+    header = ("class", "precision", "recall", "f1", "samples")
+    rows = list(zip(labels, *columns, strict=True))
     result = {
         "n_samples": len(y),
         "n_correct": int((predicted == y).sum()),
         "accuracy": float((predicted == y).mean()),
         "balanced_accuracy": float(recall[support > 0].mean()) if support.any() else 0.0,
-        "classes": [
-            {"class": label, "precision": p, "recall": r, "f1": f, "samples": n}
-            for label, p, r, f, n in zip(
-                labels, precision.tolist(), recall.tolist(), f1.tolist(), support.tolist(), strict=True
-            )
-        ],
+        "classes": [dict(zip(header, row, strict=True)) for row in rows],
         "confusion_matrix": metrics.confusion_matrix(y, predicted, labels=labels).tolist(),
         "unknown_classes": unknown,
     }
     if as_json:
         print_json(result)
         return DONE
-    print_pairs(
-        [
-            ("accuracy", f"{result['accuracy']:.6f}  ({result['n_correct']} of {len(y)})"),
-            ("balanced accuracy", f"{result['balanced_accuracy']:.6f}"),
-        ]
-    )
+    accuracy = f"{result['accuracy']:.6f}  ({result['n_correct']} of {len(y)})"
+    balanced = f"{result['balanced_accuracy']:.6f}"
+    print_pairs([("accuracy", accuracy), ("balanced accuracy", balanced)])
     print()
-    print_table(
-        ("class", "precision", "recall", "f1", "samples"),
-        [
-            (
-                label_text(scores["class"]),
-                *(f"{scores[name]:.4f}" for name in ("precision", "recall", "f1")),
-                scores["samples"],
-            )
-            for scores in result["classes"]
-        ],
-    )
+    print_table(header, [(label_text(c), *(f"{x:.4f}" for x in (p, r, f)), n) for c, p, r, f, n in rows])
     if unknown:
         note(f"note: the model has no class {', '.join(map(label_text, unknown))}.")
     return DONE

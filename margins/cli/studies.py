@@ -3,10 +3,9 @@
 import contextlib
 
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
-from margins.cli.files import check_output, write_whole
+from margins.cli.files import STUDY, check_output, check_replaceable, write_whole
 from margins.cli.models import make_classifier, model_and_samples, parameters_of, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json, print_table
-from margins.cli.outputs import STUDY, check_replaceable
 from margins.cli.samples import TrainingColumns, name_of, read_points, read_samples
 from margins.cli.several import check_alike
 from margins.optional import require
@@ -24,25 +23,15 @@ def explain(data, parameters, read, scale, as_json):
     if not as_json:
         print(explanation)
         return DONE
-    names = (
-        "n_samples",
-        "n_features",
-        "n_nonzeros",
-        "n_problems",
-        "loss",
-        "kernel",
-        "eps",
-        "required_gap",
-    )
-    print_json(
-        {
-            **{name: getattr(explanation, name) for name in names},
-            "solver": explanation.solver,
-            "reason": explanation.plan.reason,
-            "phases": [str(phase) for phase in explanation.plan.phases],
-            "candidates": [candidate._asdict() for candidate in explanation.candidates],
-        }
-    )
+    sizes = ("n_samples", "n_features", "n_nonzeros", "n_problems")
+    names = (*sizes, "loss", "kernel", "eps", "required_gap", "solver")
+    result = {name: getattr(explanation, name) for name in names}
+    result |= {
+        "reason": explanation.plan.reason,
+        "phases": [str(phase) for phase in explanation.plan.phases],
+        "candidates": [candidate._asdict() for candidate in explanation.candidates],
+    }
+    print_json(result)
     return DONE
 
 
@@ -57,7 +46,7 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path
 
-    source, test = read(data, quiet), None if test is None else read(test, quiet)
+    source, test = read(data), None if test is None else read(test)
     penalties = _penalties(c_min, c_max, points)
     check_output()
     for name in ("C", "max_time", "warm_start"):
@@ -86,9 +75,10 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     if as_json:
         print_json(rows)
     else:
-        header = ("C", "gap", "fraction", "objective", "epochs", "seconds", "accuracy")
-        header += () if test is None else ("test accuracy",)
-        print_table(header, [[_cell(value) for value in _shown(row)] for row in rows])
+        header = [name.replace("_", " ") for name in rows[0] if name != "converged"]
+        shown = [[value for name, value in row.items() if name != "converged"] for row in rows]
+        cells = [[f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in shown]
+        print_table(header, cells)
     return DONE if all(row["converged"] for row in rows) else NOT_PROVEN
 
 
@@ -106,14 +96,6 @@ def _row_of(classifier, accuracy):
     }
 
 
-def _shown(row):
-    return [value for name, value in row.items() if name != "converged"]
-
-
-def _cell(value):
-    return f"{value:.5g}" if isinstance(value, float) else value
-
-
 def _penalties(smallest, largest, points):
     """Return values of C from the smallest to the largest, at equal ratios: list of float."""
     from margins.solvers.specification import LARGEST_C, SMALLEST_C
@@ -129,12 +111,12 @@ def _penalties(smallest, largest, points):
     return [smallest * ratio**k for k in range(points - 1)] + [largest]
 
 
-def compare(data, algorithms, folds, settings, read, scoring, seed, n_jobs, scale, quiet, as_json):
+def compare(data, algorithms, folds, settings, read, options, scale, as_json):
     """Cross-validate algorithms on the same folds, print their differences, and return the exit code."""
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
 
-    source, names, parameters = read(data, quiet), algorithms, parameters_of(settings)
+    source, names, parameters = read(data), algorithms, parameters_of(settings)
     check_output()
     if as_json:
         require("margins compare --json", "pandas")
@@ -143,23 +125,19 @@ def compare(data, algorithms, folds, settings, read, scoring, seed, n_jobs, scal
     classifiers = {
         name: make_classifier(name, chosen) for name, chosen in _parameters_by_name(names, parameters)
     }
-    _check_options("compare", classifiers.values(), scoring, n_jobs)
+    _check_options("compare", classifiers.values(), options)
     samples = read_samples(source)
     _check_lengths(source, samples, scale)
-    studies, options = {}, _shared_options(scoring, n_jobs, seed, quiet)
+    studies = {}
     with _fits_of_study(source.path):
         for name, classifier in classifiers.items():
             model = with_columns(classifier, source, samples.X, scale)
             studies[name] = parameter_search(model, {}, samples.X, samples.y, cv=folds, **options)
     comparison = compare_studies(studies)
     if as_json:
-        print_json(
-            {
-                "metric": comparison.metric,
-                "means": {name: study.mean() for name, study in studies.items()},
-                "differences": comparison.to_frame().to_dict("records"),
-            }
-        )
+        means = {name: study.mean() for name, study in studies.items()}
+        differences = comparison.to_frame().to_dict("records")
+        print_json({"metric": comparison.metric, "means": means, "differences": differences})
     else:
         print(comparison.summary())
     return DONE
@@ -203,17 +181,14 @@ def study(
     force,
     settings,
     read,
-    scoring,
-    seed,
-    n_jobs,
+    options,
     scale,
-    quiet,
     as_json,
 ):
     """Run a double cross-validation, print its result, and return the exit code."""
     from margins.model_selection import Halving, double_cross_validation
 
-    source, parameters, grid = read(data, quiet), parameters_of(settings), _grid(grid)
+    source, parameters, grid = read(data), parameters_of(settings), _grid(grid)
     check_output()
     if output is not None:
         check_replaceable(output, STUDY, [source.path], force)
@@ -223,23 +198,15 @@ def study(
             raise CommandError(f"{key} may be given only once. Got -p {key} and -g {key}.")
         for value in values:
             make_classifier(algorithm, {**parameters, key: value})
-    _check_options("study", [classifier], scoring, n_jobs, cache)
+    _check_options("study", [classifier], options, cache)
     model, samples = model_and_samples(classifier, scale, source)
     _check_lengths(source, samples, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
-    options = _shared_options(scoring, n_jobs, seed, quiet)
+    options |= {"outer": outer, "inner": inner, "cache": cache}
+    grid = grid if halving is None else Halving(grid, halving)
     with _fits_of_study(source.path):
-        result = double_cross_validation(
-            model,
-            grid if halving is None else Halving(grid, halving),
-            samples.X,
-            samples.y,
-            outer=outer,
-            inner=inner,
-            cache=cache,
-            **options,
-        )
+        result = double_cross_validation(model, grid, samples.X, samples.y, **options)
     if output is not None:
         write_whole(output, result.to_json().encode())
     print(result.to_json() if as_json else result.summary())
@@ -258,25 +225,15 @@ def _grid(settings):
     return {name: list(values.values()) for name, values in grid.items()}
 
 
-def _shared_options(scoring, n_jobs, seed, quiet):
-    """Return what `parameter_search` and `double_cross_validation` share, without samples and folds."""
-    return {
-        "scoring": scoring,
-        "n_jobs": n_jobs,
-        "random_state": seed,
-        "progress": False if quiet else None,
-    }
-
-
-def _check_options(command, classifiers, scoring, n_jobs, cache=None):
+def _check_options(command, classifiers, options, cache=None):
     """Raise CommandError, before reading samples, if an option of a study is not allowed."""
     from margins.model_selection.cache import Cache
     from margins.model_selection.checks import check_jobs
     from margins.model_selection.scoring import Scoring
 
     try:
-        metric = Scoring(scoring, None, command)
-        check_jobs(n_jobs, command)
+        metric = Scoring(options["scoring"], None, command)
+        check_jobs(options["n_jobs"], command)
         for classifier in classifiers:
             if not hasattr(classifier, "predict_proba"):
                 metric.check(classifier, [0, 1], command)

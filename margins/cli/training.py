@@ -1,29 +1,34 @@
 """`margins train`: a model file from samples, and a report of what is proven about it."""
 
 import contextlib
+import io
 import time
 import warnings
 
 from margins.cli.errors import DONE, NOT_PROVEN, samples_of
-from margins.cli.files import check_output, write_whole
+from margins.cli.files import MODEL, check_output, check_replaceable, write_whole
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
-from margins.cli.outputs import MODEL, check_replaceable
 from margins.optional import require
+
+# Numbers of a certificate, in the order of the report.
+PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_bound")
 
 
 def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
     """Train a classifier on files, write it to a model file, and return the exit code."""
-    from margins.cli.models import make_classifier, model_bytes
+    from margins.cli.models import make_classifier
     from margins.cli.samples import classifier_of, name_of, note_of
     from margins.cli.several import check_alike, files_and_model, reason_to_stream
     from margins.cli.streams import check_streamed
 
     data, path = files_and_model(files, output)
-    sources = [read(name, quiet) for name in data]
+    sources = [read(name) for name in data]
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
     require("margins train", "skops")  # which writes the model file
+    from margins import persistence
+
     classifier = make_classifier(algorithm, parameters)  # reports wrong parameters before wrong files
     check_alike(sources)
     reason = reason_to_stream(sources, stream, may_stream=output is not None)
@@ -41,13 +46,11 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
         trained = time.perf_counter()
         if not sources[0].is_table:  # files to predict are read in the same way
             classifier_of(model).first_index_ = sources[0].first_index
-        contents = model_bytes(model)
-    write_whole(path, contents)
-    seconds = {
-        "reading": was_read - started,
-        "training": trained - was_read,
-        "writing": time.perf_counter() - trained,
-    }
+        file = io.BytesIO()
+        persistence.dump(model, file)
+    write_whole(path, file.getvalue())
+    seconds = {"reading": was_read - started, "training": trained - was_read}
+    seconds["writing"] = time.perf_counter() - trained
     report = report_of(algorithm, parameters, classifier_of(model), shape, seconds)
     report["model"] = path
     for message in messages:
@@ -128,16 +131,7 @@ def report_of(name, parameters, classifier, shape, seconds):
         "epochs": getattr(classifier, "n_iter_", None),
         "updates": getattr(classifier, "n_updates_", None),
         "certificates": [
-            {
-                "class": label,
-                "gap": certificate.gap,
-                "fraction": certificate.fraction,
-                "improvement": certificate.improvement,
-                "primal": certificate.primal,
-                "dual": certificate.dual,
-                "margin": certificate.margin,
-                "upper_bound": certificate.upper_bound,
-            }
+            {"class": label} | {name: getattr(certificate, name) for name in PROVEN}
             for label, certificate in zip(labels, certificates, strict=False)
         ],
         "seconds": seconds,
