@@ -9,20 +9,10 @@ from libc.math cimport INFINITY, fabs
 
 
 def sums_of_bounds(
-    const double[:, ::1] alpha,
-    const double[:, ::1] directions,
-    const double[:, :] margins,
-    const double[::1] roundings,
-    const double[::1] lengths,
-    const Py_ssize_t[::1] groups,
-    const Py_ssize_t[::1] left_out,
-    const double[::1] signs,
-    const double[::1] diag,
-    const double[::1] upper,
-    bint is_smooth,
-    bint is_free,
-    double unit,
-    double[:, ::1] result,
+    const double[:, ::1] alpha, const double[:, ::1] directions, const double[:, :] margins,
+    const double[::1] roundings, const double[::1] lengths, const Py_ssize_t[::1] groups,
+    const Py_ssize_t[::1] left_out, const double[::1] signs, const double[::1] diag, const double[::1] upper,
+    bint is_smooth, bint is_free, double unit, double[:, ::1] result,
 ):
     """Write the sums of some models to `result`, shape (n, 8): one row for each model.
 
@@ -36,31 +26,14 @@ def sums_of_bounds(
             if is_free:
                 bias = _bias(alpha[row], margins[row], groups, left_out[row], signs, diag, upper)
             _sums(
-                alpha[row],
-                directions[row],
-                margins[row],
-                roundings[row],
-                lengths,
-                groups,
-                left_out[row],
-                signs,
-                diag,
-                upper,
-                is_smooth,
-                bias,
-                unit,
-                &result[row, 0],
+                alpha[row], directions[row], margins[row], roundings[row], lengths, groups, left_out[row],
+                signs, diag, upper, is_smooth, bias, unit, &result[row, 0],
             )
 
 
 cdef double _bias(
-    const double[::1] alpha,
-    const double[:] margins,
-    const Py_ssize_t[::1] groups,
-    Py_ssize_t left_out,
-    const double[::1] signs,
-    const double[::1] diag,
-    const double[::1] upper,
+    const double[::1] alpha, const double[:] margins, const Py_ssize_t[::1] groups, Py_ssize_t left_out,
+    const double[::1] signs, const double[::1] diag, const double[::1] upper,
 ) noexcept nogil:
     """Return the intercept at which the free support vectors have margin 1 - D_k alpha_k on average.
 
@@ -88,20 +61,9 @@ cdef double _bias(
 
 
 cdef void _sums(
-    const double[::1] alpha,
-    const double[::1] direction,
-    const double[:] margins,
-    double rounding,
-    const double[::1] lengths,
-    const Py_ssize_t[::1] groups,
-    Py_ssize_t left_out,
-    const double[::1] signs,
-    const double[::1] diag,
-    const double[::1] upper,
-    bint is_smooth,
-    double bias,
-    double unit,
-    double* result,
+    const double[::1] alpha, const double[::1] direction, const double[:] margins, double rounding,
+    const double[::1] lengths, const Py_ssize_t[::1] groups, Py_ssize_t left_out, const double[::1] signs,
+    const double[::1] diag, const double[::1] upper, bint is_smooth, double bias, double unit, double* result,
 ) noexcept nogil:
     cdef double gap = 0, rests = 0, rounded = 0, curvature = 0, ahead = INFINITY, behind = INFINITY
     cdef double a, u, v, margin, error, excess, room, multiple = 1
@@ -132,17 +94,9 @@ cdef void _sums(
 
 
 cdef double _gap_of_hinge(
-    const double[::1] alpha,
-    const double[:] margins,
-    double rounding,
-    const double[::1] lengths,
-    const Py_ssize_t[::1] groups,
-    Py_ssize_t left_out,
-    const double[::1] signs,
-    const double[::1] upper,
-    double bias,
-    double unit,
-    double* best,
+    const double[::1] alpha, const double[:] margins, double rounding, const double[::1] lengths,
+    const Py_ssize_t[::1] groups, Py_ssize_t left_out, const double[::1] signs, const double[::1] upper,
+    double bias, double unit, double* best,
 ) noexcept nogil:
     """Return the difference G of the objectives, with the primal one at w and b or at a multiple t of both:
 

@@ -74,22 +74,9 @@ def sums_of(problem, alpha, directions, groups, numbers):
     drift = terms if has_weights else np.zeros(len(alpha))
     roundings = unit_of(len(problem)) * sizes if has_weights else terms
     sums = np.empty((len(alpha), 8))
-    sums_of_bounds(
-        alpha,
-        directions,
-        margins,
-        roundings,
-        lengths,
-        groups,
-        left_out,
-        problem.signs,
-        problem.diag,
-        problem.upper,
-        problem.is_smooth,
-        problem.is_free,
-        N_ROUNDED * UNIT,
-        sums,
-    )
+    models = alpha, directions, margins, roundings, lengths, groups, left_out
+    constants = problem.signs, problem.diag, problem.upper, problem.is_smooth, problem.is_free
+    sums_of_bounds(*models, *constants, N_ROUNDED * UNIT, sums)
     gap, bias, rests, rounded, curvature, ahead, behind, multiple = sums.T
     gap = gap + drift * drift
     if problem.is_free:
@@ -99,18 +86,8 @@ def sums_of(problem, alpha, directions, groups, numbers):
         gap = gap + np.abs(alpha @ problem.signs) * price
         wanted = 1.0 if numbers is None else problem.signs[numbers]
         rounded = rounded + np.abs(directions @ problem.signs - wanted) * price
-    return Sums(
-        margins,
-        np.multiply.outer(roundings, lengths) + N_ROUNDED * UNIT * np.abs(bias)[:, None],
-        gap,
-        drift,
-        rests,
-        rounded,
-        curvature,
-        ahead,
-        behind,
-        multiple,
-    )
+    roundings = np.multiply.outer(roundings, lengths) + N_ROUNDED * UNIT * np.abs(bias)[:, None]
+    return Sums(margins, roundings, gap, drift, rests, rounded, curvature, ahead, behind, multiple)
 
 
 def bounds_by(problem, alpha, directions, groups, numbers):
@@ -125,9 +102,8 @@ def bounds_by(problem, alpha, directions, groups, numbers):
                 margins, part = sums.margins[rows], numbers[rows]
                 others = _exchanges(problem, alpha[rows], margins, groups, part, side == "lower")
                 sums_of_side = sums_of(problem, alpha[rows], others, groups, part)
-                getattr(bounds, side)[rows] = getattr(
-                    _bounds_of(problem, sums_of_side, others, part), side
-                )
+                bounds_of_side = _bounds_of(problem, sums_of_side, others, part)
+                getattr(bounds, side)[rows] = getattr(bounds_of_side, side)
     return bounds
 
 

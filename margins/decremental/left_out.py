@@ -43,11 +43,8 @@ class MarginBounds:
             response = solution.response
             direction[0, response.free], _ = response.solve(np.zeros(len(response.free)), 1.0)
         whole = full_model_bounds(problem, alpha[None], direction)
-        self.with_all, self.margin, (_, self.lower, self.upper) = (
-            whole.margin,
-            whole.margin.copy(),
-            whole.bounds,
-        )
+        self.with_all, self.margin = whole.margin, whole.margin.copy()
+        _, self.lower, self.upper = whole.bounds
         has_support = np.zeros(groups.max() + 1, dtype=bool)
         has_support[groups[alpha > 0]] = True
         # A direction must not move other samples of the group, because they are left out, too.

@@ -40,13 +40,8 @@ class LeaveOutProblems:
     """
 
     def __init__(self, classifier, valid, sample_weight, groups, caller):
-        samples = weighted_samples(
-            caller,
-            valid,
-            sample_weight,
-            classifier.class_weight,
-            pairwise=classifier.kernel == "precomputed",
-        )
+        pairwise, class_weight = classifier.kernel == "precomputed", classifier.class_weight
+        samples = weighted_samples(caller, valid, sample_weight, class_weight, pairwise=pairwise)
         is_free = classifier.fit_intercept and not classifier.penalize_intercept
         centre = _centre(samples.X) if is_free and classifier.kernel == "linear" else None
         if centre is not None:
@@ -111,12 +106,11 @@ class LeaveOutProblems:
         """Return nearly optimal dual variables of all binary problems for each C."""
         paths = paths_of(self.training_set, self.specification(), self.classifier, Cs)
         everywhere = np.arange(len(self.training_set.samples.codes))
-        return paths.train_all(
-            self.classifier.random_state,
-            Cs,
-            lambda index, outcome: self._nearly_optimal(outcome, index, everywhere),
-            self.classifier.n_jobs,
-        )
+
+        def result_of(index, outcome):
+            return self._nearly_optimal(outcome, index, everywhere)
+
+        return paths.train_all(self.classifier.random_state, Cs, result_of, self.classifier.n_jobs)
 
     def refit(self, index, group, specification):
         """Return the same for one binary problem, fitted without a group."""

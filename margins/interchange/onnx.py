@@ -47,8 +47,7 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     Returns
     -------
     onnx.ModelProto
-        Its input is `X`, its outputs are `label` and `scores`, or for CalibratedClassifierCV, and
-        MarginClassifierCV with `calibration`, `label` and `probabilities`.
+        Its input is `X`, its outputs are `label` and `scores` or, if calibrated, `probabilities`.
 
     Raises
     ------
@@ -142,20 +141,15 @@ def register_converters(*classes: type[BaseMarginClassifier]) -> None:
         Classes of classifiers. Default: all algorithms that can be imported.
     """
     skl2onnx = require("register_converters", "skl2onnx")
-    for algorithm in classes or _algorithms():
-        skl2onnx.update_registered_converter(
-            algorithm,
-            f"Margins{algorithm.__name__}",
-            _set_types,
-            _convert,
-            parser=_parse,
-            overwrite=True,
-            options=OPTIONS,
-        )
-
-
-def _algorithms() -> tuple[Any, ...]:
-    return tuple({get(name) for name in (*available(streaming=True), *available(streaming=False))})
+    algorithms: Any = classes
+    if not classes:
+        names = (*available(streaming=True), *available(streaming=False))
+        algorithms = {get(name) for name in names}
+    for algorithm in algorithms:
+        functions = _set_types, _convert
+        options: dict[str, Any] = {"parser": _parse, "overwrite": True, "options": OPTIONS}
+        name = f"Margins{algorithm.__name__}"
+        skl2onnx.update_registered_converter(algorithm, name, *functions, **options)
 
 
 # skl2onnx calls the following functions in this order.
@@ -199,17 +193,13 @@ def _set_types(operator: Any) -> None:
     source, n_classes = operator.inputs[0].type, len(operator.raw_operator.classes_)
     m = source.shape[0]
     labels = _labels(operator.raw_operator)
-    label_type = {
-        "i": data_types.Int64TensorType,
-        "f": data_types.DoubleTensorType,
-        "U": data_types.StringTensorType,
-    }[labels.dtype.kind]
+    kind = {"i": "Int64", "f": "Double", "U": "String"}[labels.dtype.kind]
+    label_type = getattr(data_types, f"{kind}TensorType")
     is_double = isinstance(source, data_types.DoubleTensorType)
     score_type = data_types.DoubleTensorType if is_double else data_types.FloatTensorType
     operator.outputs[0].type = label_type([m])
-    is_vector = (
-        n_classes == 2 and not _has_two_columns(operator) and not is_calibrated(operator.raw_operator)
-    )
+    has_columns = _has_two_columns(operator) or is_calibrated(operator.raw_operator)
+    is_vector = n_classes == 2 and not has_columns
     operator.outputs[1].type = score_type([m] if is_vector else [m, n_classes])
 
 
@@ -222,17 +212,17 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     X = graph.cast(operator.inputs[0].full_name, "double")
     scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_"):
-        products = graph.add("MatMul", X, graph.constant(dense_coef(classifier).T))
+        products = graph.add("MatMul", X, dense_coef(classifier).T)
     else:
         dual = classifier.dual_coef_
         if scheme.has_pairs:
             codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
             dual = scheme.sums(np.eye(len(codes)), dual, codes).T
-        products = graph.add("MatMul", _kernel_values(graph, classifier, X), graph.constant(dual.T))
-    scores = graph.add("Add", products, graph.constant(classifier.intercept_))
+        products = graph.add("MatMul", _kernel_values(graph, classifier, X), dual.T)
+    scores = graph.add("Add", products, classifier.intercept_)
     if len(classifier.classes_) == 2:
-        scores = graph.add("Reshape", scores, graph.constant(np.array([-1])))
-        index = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "int64")
+        scores = graph.add("Reshape", scores, np.array([-1]))
+        index = graph.cast(graph.add("Greater", scores, 0.0), "int64")
     elif scheme.has_pairs:
         scores, index = _decided_by_pairs(graph, scheme, scores)
     else:
@@ -241,9 +231,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         scores = _probabilities(graph, operator.raw_operator, scores)
         index = graph.add("ArgMax", scores, axis=1, keepdims=0)
     elif _has_two_columns(operator):
-        column = graph.add("Reshape", scores, graph.constant(np.array([-1, 1])))
+        column = graph.add("Reshape", scores, np.array([-1, 1]))
         scores = graph.add("Concat", graph.add("Neg", column), column, axis=1)
-    graph.add("Gather", graph.constant(_labels(classifier)), index, output=operator.outputs[0].full_name)
+    graph.add("Gather", _labels(classifier), index, output=operator.outputs[0].full_name)
     is_double = isinstance(operator.outputs[1].type, DoubleTensorType)
     graph.cast(scores, "double" if is_double else "float", output=operator.outputs[1].full_name)
 
@@ -251,14 +241,14 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str]:
     """Combine the scores of pairs as `OneVsOne.decision` and `predict` do: scores and index."""
     signs = scheme.signs(np.arange(scheme.n_classes)).T.astype(np.float64)
-    wins = graph.cast(graph.add("Greater", scores, graph.constant(0.0)), "double")
+    wins = graph.cast(graph.add("Greater", scores, 0.0), "double")
     # A pair that its first class does not win is a vote for its second class.
-    won = graph.add("MatMul", wins, graph.constant(signs))
+    won = graph.add("MatMul", wins, signs)
     lost = (signs < 0).sum(axis=0).astype(np.float64)
-    votes = graph.add("Add", won, graph.constant(lost))
-    sums = graph.add("MatMul", scores, graph.constant(signs))
-    scale = graph.add("Add", graph.add("Abs", sums), graph.constant(1.0))
-    share = graph.add("Div", sums, graph.add("Mul", scale, graph.constant(3.0)))
+    votes = graph.add("Add", won, lost)
+    sums = graph.add("MatMul", scores, signs)
+    scale = graph.add("Add", graph.add("Abs", sums), 1.0)
+    share = graph.add("Div", sums, graph.add("Mul", scale, 3.0))
     index = graph.add("ArgMax", votes, axis=1, keepdims=0)
     return graph.add("Add", votes, share), index
 
@@ -268,66 +258,66 @@ def _probabilities(graph: _Graph, selection: Any, scores: str) -> str:
     [fitted] = selection._calibrated.calibrated_classifiers_
     n_classes = len(selection.classes_)
     n_columns = 1 if n_classes == 2 else n_classes
-    columns = graph.add("Reshape", scores, graph.constant(np.array([-1, n_columns])))
-    columns = graph.add("Div", columns, graph.constant(float(fitted.estimator.unit)))
+    columns = graph.add("Reshape", scores, np.array([-1, n_columns]))
+    columns = graph.add("Div", columns, float(fitted.estimator.unit))
     if selection._calibrated.method == "temperature":
         if n_classes == 2:
             columns = graph.add("Concat", graph.add("Neg", columns), columns, axis=1)
-        beta = graph.constant(float(fitted.calibrators[0].beta_))
+        beta = float(fitted.calibrators[0].beta_)
         return graph.add("Softmax", graph.add("Mul", columns, beta), axis=1)
     of_classes = []
     for column, calibrator in enumerate(fitted.calibrators):
-        value = graph.add("Gather", columns, graph.constant(np.array([column])), axis=1)
+        value = graph.add("Gather", columns, np.array([column]), axis=1)
         of_classes.append(_calibrated(graph, calibrator, value))
     if n_classes == 2:
-        complement = graph.add("Sub", graph.constant(1.0), of_classes[0])
+        complement = graph.add("Sub", 1.0, of_classes[0])
         return graph.add("Concat", complement, of_classes[0], axis=1)
     together = graph.add("Concat", *of_classes, axis=1)
-    total = graph.add("ReduceSum", together, graph.constant(np.array([1])), keepdims=1)
-    is_zero = graph.add("Equal", total, graph.constant(0.0))
-    shares = graph.add("Div", together, graph.add("Where", is_zero, graph.constant(1.0), total))
-    return graph.add("Where", is_zero, graph.constant(1 / n_classes), shares)
+    total = graph.add("ReduceSum", together, np.array([1]), keepdims=1)
+    is_zero = graph.add("Equal", total, 0.0)
+    shares = graph.add("Div", together, graph.add("Where", is_zero, 1.0, total))
+    return graph.add("Where", is_zero, 1 / n_classes, shares)
 
 
 def _calibrated(graph: _Graph, calibrator: Any, value: str) -> str:
     """Add the probability of a class, by a sigmoid or by interpolation, from a column of its scores."""
     if hasattr(calibrator, "a_"):
-        scaled = graph.add("Mul", value, graph.constant(-float(calibrator.a_)))
-        return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(-float(calibrator.b_))))
+        scaled = graph.add("Mul", value, -float(calibrator.a_))
+        return graph.add("Sigmoid", graph.add("Add", scaled, -float(calibrator.b_)))
     x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
     if len(x) == 1:
         x, y = np.array([x[0], x[0] + 1]), np.repeat(y, 2)
-    value = graph.add("Max", value, graph.constant(float(x[0])))
-    value = graph.add("Min", value, graph.constant(float(x[-1])))
-    is_before = graph.cast(graph.add("GreaterOrEqual", value, graph.constant(x[1:-1])), "int64")
-    index = graph.add("ReduceSum", is_before, graph.constant(np.array([1])), keepdims=1)
-    start = graph.add("Gather", graph.constant(x), index)
-    slope = graph.add("Gather", graph.constant(np.diff(y) / np.diff(x)), index)
+    value = graph.add("Max", value, float(x[0]))
+    value = graph.add("Min", value, float(x[-1]))
+    is_before = graph.cast(graph.add("GreaterOrEqual", value, x[1:-1]), "int64")
+    index = graph.add("ReduceSum", is_before, np.array([1]), keepdims=1)
+    start = graph.add("Gather", x, index)
+    slope = graph.add("Gather", np.diff(y) / np.diff(x), index)
     rise = graph.add("Mul", slope, graph.add("Sub", value, start))
-    return graph.add("Add", graph.add("Gather", graph.constant(y), index), rise)
+    return graph.add("Add", graph.add("Gather", y, index), rise)
 
 
 def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
     """Add K(x, support vector), of shape (m, n_support), to the graph."""
     kernel = classifier.kernel_
     if kernel.name == "precomputed":
-        return graph.add("Gather", X, graph.constant(classifier.support_.astype(np.int64)), axis=1)
+        return graph.add("Gather", X, classifier.support_.astype(np.int64), axis=1)
     vectors = classifier.support_vectors_
     vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
     vectors = vectors.astype(np.float64)
-    products = graph.add("MatMul", X, graph.constant(vectors.T))
+    products = graph.add("MatMul", X, vectors.T)
     if kernel.name in ("poly", "sigmoid"):
-        scaled = graph.add("Mul", products, graph.constant(float(kernel.gamma)))
-        shifted = graph.add("Add", scaled, graph.constant(float(kernel.coef0)))
+        scaled = graph.add("Mul", products, float(kernel.gamma))
+        shifted = graph.add("Add", scaled, float(kernel.coef0))
         if kernel.name == "sigmoid":
             return graph.add("Tanh", shifted)
-        return graph.add("Pow", shifted, graph.constant(float(kernel.degree)))
+        return graph.add("Pow", shifted, float(kernel.degree))
     squares = graph.add("Mul", X, X)
-    norms = graph.add("ReduceSum", squares, graph.constant(np.array([1])), keepdims=1)
-    norms = graph.add("Add", norms, graph.constant((vectors**2).sum(axis=1)))
-    doubled = graph.add("Mul", products, graph.constant(2.0))
-    distances = graph.add("Max", graph.add("Sub", norms, doubled), graph.constant(0.0))
-    return graph.add("Exp", graph.add("Mul", distances, graph.constant(-float(kernel.gamma))))
+    norms = graph.add("ReduceSum", squares, np.array([1]), keepdims=1)
+    norms = graph.add("Add", norms, (vectors**2).sum(axis=1))
+    doubled = graph.add("Mul", products, 2.0)
+    distances = graph.add("Max", graph.add("Sub", norms, doubled), 0.0)
+    return graph.add("Exp", graph.add("Mul", distances, -float(kernel.gamma)))
 
 
 def _labels(classifier: Any) -> NDArray[Any]:
@@ -366,11 +356,12 @@ class _Graph:
         self._container.add_initializer(name, kinds[array.dtype.kind], list(array.shape), content)
         return name
 
-    def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        """Add a node, and return the name of its output."""
+    def add(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Add a node, whose inputs are names or constants, and return the name of its output."""
         target: str = output or self._scope.get_unique_variable_name(kind.lower())
         name = self._scope.get_unique_operator_name(kind)
-        self._container.add_node(kind, list(inputs), [target], name=name, op_version=13, **attributes)
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        self._container.add_node(kind, names, [target], name=name, op_version=13, **attributes)
         return target
 
     def cast(self, value: str, kind: str, output: str | None = None) -> str:

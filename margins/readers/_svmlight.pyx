@@ -138,13 +138,8 @@ cdef const char *read_label(const char *p, int64_t *label, Fault *fault) except?
 
 
 def parse(
-    bytes text not None,
-    double[::1] values,
-    int32_t[::1] columns,
-    int64_t[::1] starts,
-    int64_t[::1] labels,
-    int64_t first,
-    int64_t largest,
+    bytes text not None, double[::1] values, int32_t[::1] columns, int64_t[::1] starts,
+    int64_t[::1] labels, int64_t first, int64_t largest,
 ):
     """Fill the arrays, and return the numbers of samples, features and values, and the first fault.
 
