@@ -14,7 +14,7 @@ The modules, in the order of a study:
   models of a study.
 
 Selection of C by one classifier: `classifier_cv`, with its folds along C in memory (`fold_paths`) or in
-partitions (`partitioned_folds`), its fitted attributes (`selected`), and probabilities (`calibration`).
+partitions (`partitioned_folds`), and probabilities (`calibration`).
 
 Proofs of generalisation: `leave_one_out`, and `pac` for streams.
 """

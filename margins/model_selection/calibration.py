@@ -215,11 +215,7 @@ class ProbabilitiesMixin:
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples, n_classes)
+        X : as for `predict_proba`
         """
         with np.errstate(divide="ignore"):
             logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))

@@ -1,8 +1,6 @@
 """Validation of the arguments of a study, before any work."""
 
-from collections.abc import Callable
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -81,9 +79,8 @@ def check_estimator(estimator, n_jobs, progress, caller):
 
 def check_jobs(n_jobs, caller):
     """Raise ValueError if `n_jobs` is not allowed."""
-    if n_jobs is not None and (
-        not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0
-    ):
+    is_integer = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not is_integer or n_jobs == 0):
         raise ValueError(f"n_jobs of {caller} must be None or an integer other than 0. Got {n_jobs!r}.")
 
 
@@ -99,24 +96,3 @@ def seed_of(random_state, caller):
             f"Got {random_state!r}."
         )
     return int(random_state)
-
-
-class DescribedConstraint:
-    """The values for which ``contains(value)`` is true, described by `text` in messages."""
-
-    def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
-        self._text, self.contains = text, contains
-
-    def __str__(self) -> str:
-        return self._text
-
-
-def is_cv(value: Any) -> bool:
-    """Return True if a parameter `cv` may have this value."""
-    if isinstance(value, str):
-        return value == "loo"
-    if isinstance(value, Integral):
-        return not isinstance(value, bool) and int(value) >= 2
-    is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
-    is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes)
-    return value is None or is_splitter or is_iterable

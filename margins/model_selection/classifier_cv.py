@@ -26,7 +26,7 @@ from margins.estimators.declared import Declared
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import all_of, not_converged, noted, warn_of
-from margins.estimators.names import MessageName
+from margins.estimators.names import MessageName, display_name
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of
 from margins.estimators.predictions import accuracy_of
@@ -41,10 +41,14 @@ from margins.model_selection.calibration import (
     scores_out_of_fold,
     warn_of_useless_scores,
 )
-from margins.model_selection.checks import DescribedConstraint, is_cv
-from margins.model_selection.fold_paths import score_folds
+from margins.model_selection.fold_paths import FoldFit, score_folds, unproven_of_folds
 from margins.model_selection.folds import folds_of, listed
-from margins.model_selection.leave_one_out import check_left_out, finite_scores, results_along
+from margins.model_selection.leave_one_out import (
+    LeaveOneOut,
+    check_left_out,
+    finite_scores,
+    results_along,
+)
 from margins.model_selection.partitioned_folds import (
     check_scanned,
     metric_of_counts,
@@ -52,15 +56,94 @@ from margins.model_selection.partitioned_folds import (
     score_partitions,
 )
 from margins.model_selection.scoring import Scoring
-from margins.model_selection.selected import Selection
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
 from margins.training.schemes import fitted_scheme
+
+
+class _Described:
+    """The values for which ``contains(value)`` is true, described by `text` in messages."""
+
+    def __init__(self, text: str, contains: Callable[[Any], bool]) -> None:
+        self._text, self.contains = text, contains
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _is_cv(value: Any) -> bool:
+    """Return True if a parameter `cv` may have this value."""
+    if isinstance(value, str):
+        return value == "loo"
+    if isinstance(value, Integral):
+        return not isinstance(value, bool) and int(value) >= 2
+    is_iterable = hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+    is_splitter = hasattr(value, "split") and not isinstance(value, str | bytes)
+    return value is None or is_splitter or is_iterable
 
 
 def _same(name: str) -> Any:
     """Return the declaration of a parameter of MarginClassifier."""
     field = MarginClassifier.__dataclass_fields__[name]
     return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
+class Selection:
+    """Fitted attributes of a selection, in a separate class, so that they are not parameters."""
+
+    C_: float
+    Cs_: NDArray[np.float64]
+    scores_: NDArray[np.float64]
+    fold_fits_: list[list[list[FoldFit]]]
+    leave_one_out_: list[LeaveOneOut]
+    estimator_: MarginClassifier
+    _adopted: tuple[str, ...]
+
+    def _leave(
+        self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
+    ) -> None:
+        """Replace the last fit's attributes by the attributes that do not depend on the selected C."""
+        self._forget()
+        self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
+        vars(self).pop("feature_names_in_", None)
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+
+    def _select(
+        self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]], smallest: bool = False
+    ) -> int:
+        """Set the attributes of folds and the selected C, and return its index.
+
+        Among equal scores, select the first, as GridSearchCV does, or the smallest C.
+        """
+        self.scores_, self.fold_fits_ = scores, fits
+        unproven = unproven_of_folds(display_name(self), fits, self.Cs_)
+        if unproven:
+            warn_of(unproven, 2)
+        means = self.scores_.mean(axis=0)
+        if np.isnan(means).all():
+            raise ValueError(
+                f"scoring of {MessageName(self, 'fit')} must give numbers. Got nan for every C."
+            )
+        equal = np.flatnonzero(means == np.nanmax(means))
+        best = int(equal[np.argmin(self.Cs_[equal])] if smallest else equal[0])
+        self.C_ = float(self.Cs_[best])
+        return best
+
+    def _forget(self) -> None:
+        """Delete the attributes of the last fit that this fit may not set."""
+        for name in [*getattr(self, "_adopted", ()), "estimator_", "leave_one_out_", "_calibrated"]:
+            vars(self).pop(name, None)
+        self._adopted = ()
+
+    def _adopt(self, classifier: MarginClassifier) -> None:
+        """Take over the fitted attributes of a classifier."""
+        fitted = {
+            name: value
+            for name, value in vars(classifier).items()
+            if name.endswith("_") and not name.startswith("_") and name not in vars(self)
+        }
+        vars(self).update(fitted)
+        self._adopted = tuple(fitted)
 
 
 class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declared, BaseEstimator):
@@ -108,21 +191,19 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     """
 
     Cs: int | ArrayLike = parameter(
-        DescribedConstraint("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
+        _Described("an integer >= 1, or an array of float, in (0, inf)", lambda value: True),
         "The values of C. An integer n: n values from 1e-4 to 1e4, on a logarithmic scale.",
         default=10,
     )
     cv: Folds | Literal["loo"] | None = parameter(
-        DescribedConstraint(
-            "None, an integer >= 2, 'loo', a splitter, or an iterable of (train, test)", is_cv
-        ),
+        _Described("None, an integer >= 2, 'loo', a splitter, or an iterable of (train, test)", _is_cv),
         "An integer: the number of folds, stratified and not shuffled as in GridSearchCV; None: 5. "
         "'loo': leave out one sample, or one of `groups`, at a time, proven by `margins.leave_one_out`, "
         "which takes far less time than folds of one sample; `scoring` is then the accuracy.",
         default=None,
     )
     scoring: Metric | None = parameter(
-        DescribedConstraint(
+        _Described(
             "None, the name of a metric, or a callable (estimator, X, y) -> float",
             lambda value: value is None or isinstance(value, str) or callable(value),
         ),
@@ -206,7 +287,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         estimator = self._classifier_of_folds()
         estimator.check_parameters()
         with noted() as unproven, exclusive(self, "fit"), restored_on_error(self):
-            self._fit(X, y, sample_weight, groups, Cs, scoring, estimator, caller)
+            self._fit(X, y, sample_weight, groups, Cs, scoring, estimator)
         if unproven:  # from the folds, and from the fit with the selected C
             warn_of(all_of(unproven), 2)
         if self.calibration is not None:
@@ -218,12 +299,12 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         X: Any,
         y: Any,
         sample_weight: Any,
-        groups: ArrayLike | None,
+        groups: Any,
         Cs: NDArray[np.float64],
         scoring: Scoring,
         estimator: MarginClassifier,
-        caller: MessageName,
     ) -> None:
+        caller = MessageName(self, "fit")
         if takes_partitions(estimator, X):
             self._fit_in_partitions(X, y, sample_weight, groups, Cs, estimator)
             return
@@ -235,7 +316,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         class_weights_of(caller, valid.classes, self.class_weight, np.ones(len(valid.classes)))
         scoring.check(estimator, y, caller)
         if isinstance(self.cv, str):
-            self._fit_left_out(valid, sample_weight, groups, Cs, estimator, caller)
+            self._fit_left_out(valid, sample_weight, groups, Cs, estimator)
             return
         cv = listed(5 if self.cv is None else self.cv)
         if isinstance(cv, Integral) and groups is not None:
@@ -268,15 +349,10 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         self._refit(X, y, sample_weight)
 
     def _fit_left_out(
-        self,
-        valid: ValidSamples,
-        sample_weight: Any,
-        groups: Any,
-        Cs: NDArray[np.float64],
-        estimator: MarginClassifier,
-        caller: MessageName,
+        self, valid: ValidSamples, sample_weight: Any, groups: Any, Cs: Any, estimator: MarginClassifier
     ) -> None:
         """Select C by leave-one-out."""
+        caller = MessageName(self, "fit")
         check_left_out(estimator, self.scoring, caller)
         is_exact = self.calibration is not None
         results = results_along(estimator, valid, sample_weight, groups, Cs, caller, is_exact)
@@ -284,10 +360,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         best = results[self._select(np.array([[1 - result.error for result in results]]), [], True)]
         self.leave_one_out_ = results
         if self.calibration is not None:
-            scores = finite_scores(best, caller)
-            self._calibrated = calibrated(
-                self.calibration, scores, valid.y, valid.classes, sample_weight
-            )
+            scores, (y, classes) = finite_scores(best, caller), (valid.y, valid.classes)
+            self._calibrated = calibrated(self.calibration, scores, y, classes, sample_weight)
         self._refit(valid.X, valid.y, sample_weight)
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -297,13 +371,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
             self._adopt(self.estimator_)
 
     def _fit_in_partitions(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        Cs: NDArray[np.float64],
-        estimator: MarginClassifier,
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, Cs: Any, estimator: MarginClassifier
     ) -> None:
         """Fit samples that are not all in memory."""
         caller = MessageName(self, "fit")
@@ -360,11 +428,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
 
         Parameters
         ----------
-        X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
+        X : as for `decision_function`
         """
         if hasattr(self, "_calibrated"):
             return self._most_probable(X)

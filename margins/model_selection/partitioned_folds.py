@@ -7,7 +7,7 @@ rows that they left out.
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,8 @@ from margins.training.model import model_of
 from margins.training.schemes import scheme_of
 
 DEFAULT_FOLDS = 5
+MetricOfCounts = Callable[[NDArray[np.float64], NDArray[Any]], float]
 RESPONSE = "predict"  # scikit-learn's name for the method that metrics of predicted labels need
-
-
-class ScoredFolds(NamedTuple):
-    """The fits of all folds and values of C."""
-
-    scores: NDArray[np.float64]  # shape (n_folds, n_cs)
-    fits: list[list[list[FoldFit]]]  # for each fold, C and binary problem
 
 
 def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
@@ -47,9 +41,7 @@ def number_of_folds(cv: Any, caller: object, **unsupported: Any) -> int:
     return int(cv)
 
 
-def metric_of_counts(
-    scoring: Any, caller: object
-) -> Callable[[NDArray[np.float64], NDArray[Any]], float]:
+def metric_of_counts(scoring: Any, caller: object) -> MetricOfCounts:
     """Return the metric as a function of counts, by class and prediction, and of the classes."""
     name = "accuracy" if scoring is None else scoring
     scorer = get_scorer(name) if isinstance(name, str) else name
@@ -75,10 +67,7 @@ def metric_of_counts(
 
 
 def check_scanned(
-    partitioned: PartitionedFit,
-    n_folds: int,
-    metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
-    caller: object,
+    partitioned: PartitionedFit, n_folds: int, metric: MetricOfCounts, caller: object
 ) -> None:
     """Raise ValueError, before any fit, if the metric or the folds do not suit the samples."""
     scanned = partitioned.scanned
@@ -96,12 +85,12 @@ def check_scanned(
 
 
 def score_partitions(
-    partitioned: PartitionedFit,
-    Cs: NDArray[np.float64],
-    n_folds: int,
-    metric: Callable[[NDArray[np.float64], NDArray[Any]], float],
-) -> ScoredFolds:
-    """Train all folds with every C, and score the samples that each fold leaves out."""
+    partitioned: PartitionedFit, Cs: NDArray[np.float64], n_folds: int, metric: MetricOfCounts
+) -> tuple[NDArray[np.float64], list[list[list[FoldFit]]]]:
+    """Train all folds with every C, and score the samples that each fold leaves out.
+
+    Return the scores, shape (n_folds, n_cs), and the fits by fold, C and binary problem.
+    """
     folds, classes = range(n_folds), partitioned.scanned.classes
     outcomes = partitioned.train(partitioned.problems(Cs, folds))
     n_problems = len(outcomes) // (len(Cs) * n_folds)
@@ -124,4 +113,4 @@ def score_partitions(
     fits = [
         [list(map(proven, grid[i * n_folds + fold], names)) for i in range(len(Cs))] for fold in folds
     ]
-    return ScoredFolds(scores, fits)
+    return scores, fits
