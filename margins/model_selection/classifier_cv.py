@@ -247,7 +247,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: ArrayLike | None = None
     ) -> Self:
-        """Train all folds along C, select C, and train on all samples.
+        """Train all folds along C, select C, train on all samples, and return the classifier.
 
         Parameters
         ----------
@@ -261,10 +261,6 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         groups : array-like, shape (n_samples,), optional
             Samples of one group stay together: an integer `cv` means StratifiedGroupKFold. A splitter
             that ignores groups raises an error.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from margins.parameters import Interval, check
 
+Values = Sequence[float] | NDArray[Any]
 CONFIDENCE = 0.95
 # Metrics of scikit-learn between 0 and 1, including their variants, such as f1_macro.
 SHARES = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "jaccard", "roc_auc")
@@ -48,7 +49,7 @@ def within_range(interval: ConfidenceInterval, metric: str, lowest: float = 0.0)
     return ConfidenceInterval(max(interval.low, lowest), min(interval.high, 1.0))
 
 
-def mean(values: Sequence[float] | NDArray[Any]) -> float:
+def mean(values: Values) -> float:
     """Return the mean, rounded once, so that it does not depend on the order of the values."""
     try:
         return math.fsum(values) / len(values)
@@ -56,9 +57,7 @@ def mean(values: Sequence[float] | NDArray[Any]) -> float:
         return float(sum(map(float, values)) / len(values))
 
 
-def t_interval(
-    values: Sequence[float] | NDArray[Any], confidence: float = CONFIDENCE
-) -> ConfidenceInterval:
+def t_interval(values: Values, confidence: float = CONFIDENCE) -> ConfidenceInterval:
     """Return the T interval, mean +/- t sqrt(s**2 / k), t Student's quantile with k - 1 degrees.
 
     It assumes that the k values are independent. The values of a cross-validation are not: their
@@ -68,10 +67,6 @@ def t_interval(
     ----------
     values : array-like of float, shape (k,)
     confidence : float, in (0, 1)
-
-    Returns
-    -------
-    ConfidenceInterval
 
     Raises
     ------
@@ -93,10 +88,7 @@ def t_interval(
 
 
 def corrected_interval(
-    values: Sequence[float] | NDArray[Any],
-    n_train: ArrayLike,
-    n_test: ArrayLike,
-    confidence: float = CONFIDENCE,
+    values: Values, n_train: ArrayLike, n_test: ArrayLike, confidence: float = CONFIDENCE
 ) -> ConfidenceInterval:
     """Return the T interval with the variance corrected for overlapping training sets.
 
@@ -109,14 +101,10 @@ def corrected_interval(
         Sizes of the training and test sets. If ratios differ, their mean is used.
     confidence : float, in (0, 1)
 
-    Returns
-    -------
-    ConfidenceInterval
-
     Raises
     ------
     ValueError
-        If there are no values, or the confidence is out of range.
+        As `t_interval`.
 
     Notes
     -----
@@ -133,9 +121,7 @@ def corrected_interval(
     return _interval(values, 1 / max(len(values), 1) + ratio, confidence)
 
 
-def _interval(
-    values: Sequence[float] | NDArray[Any], factor: float, confidence: float
-) -> ConfidenceInterval:
+def _interval(values: Values, factor: float, confidence: float) -> ConfidenceInterval:
     if len(values) == 0:
         raise ValueError("values of an interval must be at least 1. Got none.")
     check("confidence", "an interval", confidence, Interval(0, 1, "neither"))

@@ -18,7 +18,7 @@ from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import MessageName
 from margins.losses import LOSSES
 from margins.model_selection.folds import codes_of_groups
-from margins.model_selection.tables import frame
+from margins.optional import require
 
 NAME = "leave_one_out"
 # Finite value that replaces inf.
@@ -125,8 +125,7 @@ class LeaveOneOut:
             "full_margin": self.full_margins,
             "influence": self.influence,
         }
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        return frame([dict(zip(columns, row, strict=True)) for row in rows])
+        return require("to_frame", "pandas").DataFrame(columns)
 
     def __repr__(self) -> str:
         low, high = self.error_interval
@@ -168,10 +167,6 @@ def leave_one_out(
     exact : bool, default=False
         True: all `scores` are exact, up to the rounding within `bounds`, even if a prediction can be
         proven without them.
-
-    Returns
-    -------
-    LeaveOneOut
 
     Raises
     ------
@@ -245,7 +240,6 @@ def _result(
 ) -> LeaveOneOut:
     """Return the result for final bounds (LeaveOneOut)."""
     scheme, valid = bounds.scheme, bounds.leaving.valid
-
     scores, full_scores = (_decision(scheme, values) for values in (bounds.scores, bounds.with_all))
     limits = np.array([bounds.lower, bounds.upper])
     return LeaveOneOut(

@@ -1,13 +1,7 @@
 """Ranks of several algorithms on several data sets, and tests of their differences.
 
 Scores on different data sets cannot be compared, so algorithms are ranked on each data set: 1 for the
-best, mean ranks for ties. Over N data sets and k algorithms, Friedman's test shows whether mean ranks
-differ by more than chance. If they do, two algorithms differ if their mean ranks differ by more than
-
-    CD = q sqrt(k (k + 1) / (6 N)),
-
-q the quantile of the studentized range divided by sqrt(2) (Nemenyi's test). Wilcoxon's signed-rank test
-compares two algorithms by their differences, with Holm's correction for the number of pairs.
+best, mean ranks for ties.
 
 **Source**: Demsar (2006), Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7,
 section 3.2; Holm (1979), A simple sequentially rejective multiple test procedure.
@@ -107,31 +101,20 @@ class Ranking(Printed):
         self.mean_ranks: NDArray[np.float64] = self.ranks.mean(axis=0)
 
     def friedman(self) -> tuple[float, float]:
-        """Test whether all algorithms have the same mean rank, with Friedman's test.
+        """Return the statistic and the p-value of Friedman's test of equal mean ranks.
 
-        Returns
-        -------
-        statistic, p_value : float
-
-        Raises
-        ------
-        ValueError
-            With fewer than three algorithms; use `wilcoxon` for two.
+        It needs three algorithms, or raises a ValueError; use `wilcoxon` for two.
         """
-        if len(self.algorithms) < 3:
-            raise ValueError(
-                f"friedman of Ranking must have at least 3 algorithms. Got {len(self.algorithms)}. Use "
-                "wilcoxon for two."
-            )
+        if (k := len(self.algorithms)) < 3:
+            text = f"friedman of Ranking must have at least 3 algorithms. Got {k}. Use wilcoxon for two."
+            raise ValueError(text)
         result = stats.friedmanchisquare(*self.scores.T)
         return float(result.statistic), float(result.pvalue)
 
     def critical_difference(self, confidence: float = 0.95) -> float:
         """Return Nemenyi's critical difference: larger differences of mean ranks are significant.
 
-        Parameters
-        ----------
-        confidence : float, in (0, 1)
+        It is q sqrt(k (k + 1) / (6 N)), q the quantile of the studentized range divided by sqrt(2).
         """
         check("confidence", "Ranking", confidence, Interval(0, 1, "neither"))
         n, k = self.scores.shape
@@ -139,7 +122,7 @@ class Ranking(Printed):
         return q * math.sqrt(k * (k + 1) / (6 * n))
 
     def wilcoxon(self) -> list[PairTest]:
-        """Test every pair with Wilcoxon's signed-rank test: list of PairTest."""
+        """Test every pair with Wilcoxon's signed-rank test, with Holm's correction for their number."""
         pairs = list(combinations(range(len(self.algorithms)), 2))
         results = [_signed_rank_test(self.scores[:, i] - self.scores[:, j]) for i, j in pairs]
         corrected = _holm([p_value for _, p_value in results])
@@ -173,20 +156,12 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
     metric : str, optional
         Default: the metric that decided in the first study. Higher is better.
 
-    Returns
-    -------
-    Ranking
-
     Raises
     ------
     TypeError
         If a value is not a Study.
     ValueError
         If there are fewer than two data sets or algorithms, or if the algorithms differ.
-
-    Notes
-    -----
-    **Source**: Demsar (2006), Statistical Comparisons of Classifiers over Multiple Data Sets.
 
     Examples
     --------
@@ -237,9 +212,8 @@ def _signed_rank_test(differences: NDArray[np.float64]) -> tuple[float, float]:
 
 def _holm(p_values: list[float]) -> list[float]:
     """Return p-values corrected for their number: the smallest times n, the next times n - 1, etc."""
-    known = [index for index, value in enumerate(p_values) if not math.isnan(value)]
-    corrected, largest = [math.nan] * len(p_values), 0.0
-    for place, index in enumerate(sorted(known, key=lambda index: p_values[index])):
-        largest = max(largest, min(1.0, (len(known) - place) * p_values[index]))
-        corrected[index] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")  # nan last
+    factors = np.count_nonzero(~np.isnan(p_values)) - np.arange(len(p_values))
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.maximum.accumulate(np.minimum(factors * np.array(p_values)[order], 1.0))
+    return corrected.tolist()

@@ -130,7 +130,7 @@ def _writable(classifier: Any) -> Any:
 
 
 def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = ()) -> Any:
-    """Read a classifier that `dump` or skops wrote.
+    """Read a classifier that `dump` or skops wrote, and return it.
 
     Parameters
     ----------
@@ -138,11 +138,6 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
     trusted : iterable of str
         Names of additional types that may be created, such as the class of a plug-in:
         ``"package.module.Class"``. Creating them may run their code.
-
-    Returns
-    -------
-    object
-        A copy of the argument of `dump`.
 
     Raises
     ------
