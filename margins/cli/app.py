@@ -29,10 +29,12 @@ from margins.cli.options import (
     Group,
     algorithm,
     as_json,
+    count,
     force,
     options_of_parameters,
     options_of_source,
     options_of_study,
+    output,
     quiet,
     scale,
     settings,
@@ -70,9 +72,7 @@ def cli():
 
 @cli.command(short_help="Train a classifier, and write a model file.")
 @FILES
-@click.option(
-    "-o", "--output", metavar="FILE", help="Model file to write; all other files are then data."
-)
+@output("Model file to write; all other files are then data.")
 @click.option(
     "--stream",
     is_flag=True,
@@ -99,9 +99,7 @@ def train():
 @cli.command(short_help="Write predicted labels.")
 @MODEL
 @FILES_AND_OUTPUT
-@click.option(
-    "-o", "--output", metavar="FILE", help="File of predictions; all files after MODEL are data."
-)
+@output("File of predictions; all files after MODEL are data.")
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
 @trusted
 @options_of_source
@@ -148,9 +146,7 @@ def export():
 
 @cli.command(short_help="Print the features with the largest weights.")
 @MODEL
-@click.option(
-    "--top", type=click.IntRange(1), default=20, show_default=True, help="Number of features per class."
-)
+@count("--top", 1, 20, "Number of features per class.")
 @trusted
 @as_json
 @runs("models")
@@ -180,9 +176,7 @@ def explain():
 @DATA
 @click.option("--c-min", type=float, default=1e-3, show_default=True, help="Smallest C.")
 @click.option("--c-max", type=float, default=1e3, show_default=True, help="Largest C.")
-@click.option(
-    "--points", type=click.IntRange(1), default=13, show_default=True, help="Number of values of C."
-)
+@count("--points", 1, 13, "Number of values of C.")
 @click.option("--test", metavar="DATA", help="Samples on which every fit is tested.")
 @options_of_parameters("C", "max_time")
 @options_of_source
@@ -197,7 +191,7 @@ def path():
 @cli.command(short_help="Cross-validate several algorithms.")
 @DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Number of folds.")
+@count("--folds", 2, 10, "Number of folds.")
 @click.option(
     "-p",
     "--param",
@@ -229,16 +223,10 @@ def compare():
     type=click.IntRange(2),
     help="Search by successive halving: all settings on few samples, the best on all samples.",
 )
-@click.option(
-    "--outer", type=click.IntRange(2), default=10, show_default=True, help="Number of outer folds."
-)
-@click.option(
-    "--inner", type=click.IntRange(2), default=10, show_default=True, help="Number of inner folds."
-)
+@count("--outer", 2, 10, "Number of outer folds.")
+@count("--inner", 2, 10, "Number of inner folds.")
 @click.option("--cache", metavar="FOLDER", help="Folder for finished fits, which a later run reuses.")
-@click.option(
-    "-o", "--output", metavar="FILE", help="JSON file of the study to write, for Study.from_json."
-)
+@output("JSON file of the study to write, for Study.from_json.")
 @force
 @settings
 @options_of_study
@@ -268,7 +256,7 @@ def main(arguments=None):
     if getattr(sys.stdout, "errors", None) == "strict" and hasattr(sys.stdout, "reconfigure"):
         # A name or a label that the locale cannot print must not make a finished command fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    output = sys.stdout
+    stream = sys.stdout
     try:
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
         sys.stdout.flush()
@@ -285,7 +273,7 @@ def main(arguments=None):
     except (click.Abort, KeyboardInterrupt):
         return _failed("interrupted; no file was written", INTERRUPTED)
     except SystemExit:
-        if sys.stdout is output:
+        if sys.stdout is stream:
             raise
         return _closed_pipe()  # click replaced the output and exited because of it
     except BrokenPipeError:

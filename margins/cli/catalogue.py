@@ -62,13 +62,10 @@ def rules_of(algorithm):
     # A plug-in with a training loop has no phases, so there are no rules to print.
     with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
         warnings.simplefilter("ignore")
-        Recorder(**({"gamma": 0.1} if _needs_gamma(algorithm) else {}), max_iter=1).fit(*TINY)
+        default = algorithm()
+        needs_gamma = getattr(default, "gamma", 0) is None and math.isinf(getattr(default, "C", 0))
+        Recorder(**({"gamma": 0.1} if needs_gamma else {}), max_iter=1).fit(*TINY)
     return rules[0] if rules else None
-
-
-def _needs_gamma(algorithm):
-    default = algorithm()
-    return getattr(default, "gamma", 0) is None and math.isinf(getattr(default, "C", 0))
 
 
 def describe(name):

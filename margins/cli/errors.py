@@ -39,10 +39,7 @@ def unreadable(message):
 
 @contextlib.contextmanager
 def samples_in_files():
-    """Return a context for reading files, which turns a ValueError or OSError into a CommandError.
-
-    The message of the error names the file.
-    """
+    """Return a context that turns an error about a file, which names it, into a CommandError."""
     try:
         yield
     except MalformedFile:
@@ -55,10 +52,7 @@ def samples_in_files():
 
 @contextlib.contextmanager
 def samples_of(path):
-    """Return a context that reports a ValueError as caused by the samples in a file.
-
-    Parameters that no samples would allow must have been rejected before.
-    """
+    """Return a context that reports a ValueError as caused by the samples in a file."""
     try:
         yield
     except MalformedFile:

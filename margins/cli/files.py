@@ -92,11 +92,7 @@ def _mode(path):
 
 
 def write_whole(path, contents):
-    """Write bytes to a file, via a temporary file in the same folder; "-" is standard output.
-
-    At any time, the file has either its old contents or the new ones. A special file, such as a pipe, is
-    written directly.
-    """
+    """Write bytes to a file, which has its old contents or the new ones; "-" is standard output."""
     if path == "-":
         sys.stdout.buffer.write(contents)
         sys.stdout.buffer.flush()
@@ -171,10 +167,7 @@ def check_replaceable(path, contents, inputs, force):
 
 
 def _status(path, stream):
-    """Return the os.stat_result of a regular file, following links; None for anything else.
-
-    "-" is the file that `stream` reads or writes.
-    """
+    """Return the os.stat_result of a regular file; "-": of the file behind `stream`; else None."""
     with contextlib.suppress(AttributeError, OSError, ValueError):  # no file, or a stream without one
         status = os.fstat(stream.fileno()) if path == "-" else os.stat(path)
         if stat.S_ISREG(status.st_mode):

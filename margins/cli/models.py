@@ -61,10 +61,7 @@ def class_weight_of(text):
 
 
 def make_classifier(name, parameters):
-    """Return a classifier by its registered name.
-
-    Raise CommandError if the algorithm does not exist, lacks a parameter or does not allow its value.
-    """
+    """Return a classifier by its registered name, or raise a CommandError about what is wrong."""
     import difflib
 
     import margins
@@ -174,10 +171,7 @@ def _coefs_by_label(classifier):
 
 
 def _feature_names(model, n_features):
-    """Return the names of the features that the classifier of a model was trained on: list of str.
-
-    For a file in svmlight's format, these are the indices in the file.
-    """
+    """Return the names of the features of the classifier in a model, in svmlight their indices."""
     if hasattr(model, "feature_names_in_"):
         if hasattr(model, "steps"):
             names = model[:-1].get_feature_names_out().tolist()

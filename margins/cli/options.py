@@ -31,10 +31,7 @@ class Group(click.Group):
 
 
 def options_of_source(command):
-    """Add the options for reading files; the command gets `read`, which makes a Source of a path.
-
-    Files are read quietly if the command is quiet.
-    """
+    """Add the options for reading files; the command gets `read`, which makes a Source of a path."""
 
     @click.option(
         "--format",
@@ -123,10 +120,7 @@ DEFAULTS = {"random_state": 0}
 
 
 def options_of_parameters(*without):
-    """Return a decorator that adds the options of `PARAMETERS`, except for the names in `without`.
-
-    The command gets the dict `parameters`.
-    """
+    """Return a decorator that adds the options of `PARAMETERS` as the dict `parameters`."""
     options = [option for option in PARAMETERS if option[0] not in without]
 
     def decorate(command):
@@ -154,6 +148,17 @@ def options_of_parameters(*without):
     return decorate
 
 
+def output(text):
+    """Return the option for the file that a command writes."""
+    return click.option("-o", "--output", metavar="FILE", help=text)
+
+
+def count(name, least, default, text):
+    """Return an option for a whole number."""
+    number = click.IntRange(least)
+    return click.option(name, type=number, default=default, show_default=True, help=text)
+
+
 force = click.option(
     "--force",
     is_flag=True,
@@ -166,10 +171,7 @@ seeds = click.IntRange(0, 2**32 - 1)
 
 
 def options_of_study(command):
-    """Add the options that `compare` and `study` share.
-
-    The command gets `options`, those of `parameter_search` and `double_cross_validation`.
-    """
+    """Add the options of studies, from which the command gets `options` of `parameter_search`."""
 
     @options_of_source
     @click.option(

@@ -51,11 +51,7 @@ def label_text(label):
 
 @contextlib.contextmanager
 def live_progress(is_wanted):
-    """Return a context with a function that replaces the progress line on the terminal.
-
-    The context has None instead of the function if progress is not wanted, if standard error is not a
-    terminal, or if rich is not installed.
-    """
+    """Return a context with a function that replaces the line of progress, or with None."""
     if not is_wanted or not sys.stderr.isatty():
         yield None
         return

@@ -39,14 +39,6 @@ class Source(NamedTuple):
         """The character between the columns of CSV."""
         return self.given_delimiter or ("\t" if self._name.endswith(".tsv") else ",")
 
-    def check_delimiter(self):
-        """Raise CommandError if a delimiter is given for another format than CSV."""
-        if self.given_delimiter is not None and self.kind != "csv":
-            raise CommandError(
-                f"{self.path}: --delimiter is for CSV, but this file is read as {self.kind}. Leave it "
-                "out, or give --format csv."
-            )
-
     @property
     def _name(self):
         """The path without the extension of a compression."""
@@ -65,6 +57,26 @@ class Source(NamedTuple):
         """True if the file has columns with names."""
         return self.kind != "svmlight"
 
+    def check_options(self, needs_labels):
+        """Raise CommandError if an option is for another format, or --target is needed but missing."""
+        if self.is_table and self.zero_based:
+            raise CommandError(
+                f"{self.path}: --zero-based is for svmlight's format, but this file is read as a table. "
+                "Leave it out, or give --format svmlight."
+            )
+        if self.given_delimiter is not None and self.kind != "csv":
+            raise CommandError(
+                f"{self.path}: --delimiter is for CSV, but this file is read as {self.kind}. Leave it "
+                "out, or give --format csv."
+            )
+        if self.is_table and needs_labels and self.target is None:
+            raise CommandError(f"{self.path}: a table needs --target NAME, the label column.")
+        if not self.is_table and (self.target is not None or self.categorical):
+            raise CommandError(
+                f"{self.path}: --target and --categorical are for tables, but this file is read in "
+                "svmlight's format. If it is a table, give --format csv or --format parquet."
+            )
+
 
 class Samples(NamedTuple):
     """Samples and their labels."""
@@ -74,13 +86,10 @@ class Samples(NamedTuple):
 
 
 def read_arrays(source, *, to_train):
-    """Return the margins.readers.svmlight.CsrArrays of a file in svmlight's format.
-
-    A file to train on may have at most `MOST_FEATURES` features.
-    """
+    """Return the CsrArrays of a file in svmlight's format, of few enough features to train on."""
     from margins.readers.svmlight import LARGEST_INDEX, note_of_skipped, parsed
 
-    check_options(source)
+    source.check_options(needs_labels=True)
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
     arrays = parsed(contents_of(path), path, zero_based, largest, "--zero-based")
@@ -89,22 +98,8 @@ def read_arrays(source, *, to_train):
     return arrays
 
 
-def check_options(source):
-    """Raise CommandError if an option is not for svmlight's format."""
-    source.check_delimiter()
-    if source.target is not None or source.categorical:
-        raise CommandError(
-            f"{source.path}: --target and --categorical are for tables, but this file is read in "
-            "svmlight's format. If it is a table, give --format csv or --format parquet."
-        )
-
-
 def read_samples(*sources):
-    """Return the Samples of files of one format, in this order, for a fit.
-
-    Raise CommandError if a file cannot be read or an option does not suit it, and MalformedFile if it is
-    malformed or has more features than `MOST_FEATURES`.
-    """
+    """Return the Samples of files of one format, in this order, for a fit."""
     if sources[0].is_table:
         import pyarrow
 
@@ -176,12 +171,7 @@ class TrainingColumns(NamedTuple):
 
 
 def read_points(source, trained, *, needs_labels):
-    """Return the Samples of a file, with the features of a model.
-
-    Other features (svmlight) and columns (tables) are left out: their weight is 0. A note lists
-    categories that the model does not have. Without `needs_labels`, labels are ignored, and a table may
-    lack them. The file is read like the training file: raise CommandError if an option contradicts it.
-    """
+    """Return the Samples of a file with the features of a model, read like the file of its training."""
     d, names = trained.n_features, trained.names
     if source.is_table:
         if names is None:

@@ -7,19 +7,9 @@ fitted to these.
 
 import functools
 import warnings
-from typing import Any, NamedTuple
 
 from margins.cli.errors import CommandError, samples_in_files, unreadable
-from margins.cli.samples import MOST_FEATURES, check_options, name_of, note_of
-
-
-class Streamed(NamedTuple):
-    """A model and the chunks of files to fit it to."""
-
-    model: Any  # the classifier, or a Pipeline whose other steps are fitted
-    chunks: Any  # Chunks of samples for the classifier, after the other steps
-    shape: tuple[int, int]  # numbers of samples and features in the files
-    notes: list[str]  # notes printed about the files
+from margins.cli.samples import MOST_FEATURES, name_of, note_of
 
 
 def check_streamed(classifier, sources, reason):
@@ -37,16 +27,11 @@ def check_streamed(classifier, sources, reason):
     except ValueError as error:
         raise CommandError(f"{why} {error}") from error
     for source in sources:
-        if not source.is_table:
-            check_options(source)
-        else:
-            from margins.cli.tables import check_options as check_options_of_table
-
-            check_options_of_table(source, True)
+        source.check_options(needs_labels=True)
 
 
 def model_and_chunks(classifier, scale, sources):
-    """Read all files once, and return their Streamed."""
+    """Read all files once; return the model, chunks for its classifier, their shape, and notes."""
     with samples_in_files():
         if sources[0].is_table:
             return _of_tables(classifier, sources, scale)
@@ -79,9 +64,8 @@ def _of_svmlight(classifier, sources, scale):
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
     chunks = Chunks.from_svmlight(paths, n_features=len(largest), zero_based=zero_based)
     model = with_columns(classifier, sources[0], None, scale)
-    return _prepared(
-        model, sparse.csr_array(largest[np.newaxis]), chunks, (sum(rows.values()), len(largest)), notes
-    )
+    extremes, shape = sparse.csr_array(largest[np.newaxis]), (sum(rows.values()), len(largest))
+    return _prepared(model, extremes, chunks, shape, notes)
 
 
 def _of_tables(classifier, sources, scale):
@@ -131,10 +115,7 @@ def _of_tables(classifier, sources, scale):
 
 
 def _extremes(names, categories, largest):
-    """Return a small data frame with every category and the largest absolute value of each number.
-
-    Fitting a step to it gives the same step as fitting it to all samples.
-    """
+    """Return a small data frame whose categories and largest numbers fit a step as all samples would."""
     import pandas
 
     ordered = {name: sorted(values) for name, values in categories.items()}
@@ -150,13 +131,13 @@ def _extremes(names, categories, largest):
 
 
 def _prepared(model, extremes, chunks, shape, notes):
-    """Return the Streamed of a model whose steps before the classifier are fitted to `extremes`."""
+    """Return the results of `model_and_chunks`; steps before the classifier are fitted to `extremes`."""
     if hasattr(model, "steps"):
         steps = model[:-1].fit(extremes)
         if "scale" in model.named_steps:
             model.named_steps["scale"].n_samples_seen_ = shape[0]
         chunks = chunks.map(steps.transform)
-    return Streamed(model, chunks, shape, notes)
+    return model, chunks, shape, notes
 
 
 def _check_rows(rows):

@@ -144,14 +144,12 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
 
 
 def _parameters_by_name(names, parameters):
-    """Return the parameters of each of the algorithms: list of (name, dict).
-
-    Raise CommandError if a parameter belongs to none of the algorithms.
-    """
+    """Return (name, parameters) of each algorithm; raise CommandError if none takes one."""
     chosen = {name: {} for name in names}
+    known = {name: make_classifier(name, {}).get_params(deep=False) for name in names}
     for key, value in parameters.items():
         name, colon, parameter = key.rpartition(":")
-        takers = [name] if colon else [name for name in names if parameter in _parameter_names(name)]
+        takers = [name] if colon else [name for name in names if parameter in known[name]]
         if not takers or not set(takers) <= set(chosen):
             raise CommandError(
                 f"-p of compare must set a parameter of one of the compared algorithms, "
@@ -162,11 +160,6 @@ def _parameters_by_name(names, parameters):
                 continue  # a value for one algorithm has priority
             chosen[taker][parameter] = value
     return list(chosen.items())
-
-
-def _parameter_names(name):
-    """Return the names of the parameters of an algorithm."""
-    return make_classifier(name, {}).get_params(deep=False).keys()
 
 
 def study(
@@ -258,10 +251,7 @@ def _check_lengths(source, samples, scale):
 
 @contextlib.contextmanager
 def _fits_of_study(path):
-    """Return a context for a study of the samples in a file.
-
-    Errors name the file. Warnings, which a study counts and gives once, are printed at the end.
-    """
+    """Return a context for a study: errors name the file, and warnings are printed at the end."""
     from margins.cli.training import messages_of
     from margins.model_selection import FitFailed
 

@@ -17,12 +17,8 @@ HINT = " If these are categories, give --categorical {name}."
 
 
 def read_table(source, needs_labels, trained):
-    """Return X, y and unknown categories of a table: a data frame, ndarray or None, list of str.
-
-    X has the columns of a model, whose TrainingColumns are `trained`, and labels are read as its
-    classes. Each text counts the categories of a column that the model lacks.
-    """
-    check_options(source, needs_labels)
+    """Return X and y of a table, as a model reads them, and texts that count its unknown categories."""
+    source.check_options(needs_labels)
     table, unknown = table_of(source), []
     with samples_in_files(), located(table):
         X, labels = features_of(source, table, needs_labels, trained, unknown)
@@ -30,15 +26,12 @@ def read_table(source, needs_labels, trained):
 
 
 def read_tables(sources):
-    """Return X and y of all rows of tables, in this order, for a fit: a data frame, ndarray.
-
-    All tables must have the columns of the first, in any order, and labels of the same kind.
-    """
+    """Return X and y of all rows of tables, whose columns and kinds of labels are those of the first."""
     import pandas
 
     frames, parts, headers, kinds = [], [], {}, {}
     for source in sources:
-        check_options(source, True)
+        source.check_options(needs_labels=True)
         table = table_of(source)
         with samples_in_files(), located(table):
             X, labels = features_of(source, table, True)
@@ -54,18 +47,6 @@ def read_tables(sources):
     if len(frames) == 1:
         return frames[0], y
     return pandas.concat([X[list(frames[0])] for X in frames], ignore_index=True), y
-
-
-def check_options(source, needs_labels):
-    """Raise CommandError if an option is not for tables, or if --target is needed but missing."""
-    if source.zero_based:
-        raise CommandError(
-            f"{source.path}: --zero-based is for svmlight's format, but this file is read as a table. "
-            "Leave it out, or give --format svmlight."
-        )
-    source.check_delimiter()
-    if needs_labels and source.target is None:
-        raise CommandError(f"{source.path}: a table needs --target NAME, the label column.")
 
 
 def table_of(source):

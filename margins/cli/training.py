@@ -64,10 +64,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
 
 
 def _model_and_samples(classifier, scale, sources, is_streamed):
-    """Return the model; the estimator to fit, X and y; the shape of the samples; and the notes printed.
-
-    If files are streamed, X is chunks, and all steps of the model except the classifier are fitted.
-    """
+    """Return the model; the estimator to fit, X and y; the shape of the samples; and notes."""
     if is_streamed:
         from margins.cli.streams import model_and_chunks
 
@@ -88,10 +85,7 @@ def fit(model, X, y, show=None):
 
 @contextlib.contextmanager
 def messages_of(show, *models):
-    """Return a context with a list, which at the end holds the texts of the warnings raised in it.
-
-    Meanwhile, `show` is called with each line of progress of `models`.
-    """
+    """Return a context with the list of its warnings, as text; `show` gets lines of progress."""
     from margins.cli.samples import classifier_of
     from margins.estimators.progress import progress_to
 
