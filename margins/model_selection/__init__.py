@@ -10,8 +10,7 @@ The modules, in the order of a study:
 - `engine`: all splits and settings, round by round (`rounds`) as `tasks` that joblib runs (`running`).
   `cache`, `keys`, `records`: results on disk.
 - Fits together, with the same results as alone: `lockstep` (perceptrons), `study_paths` (values of C).
-- `scoring`: metrics. `study`, `tables`: results. `compare`, `intervals`, `ranks`: statistics. `refits`:
-  models of a study.
+- `scoring`: metrics. `study`, `tables`: results. `compare`, `intervals`, `ranks`: statistics.
 
 Selection of C by one classifier: `classifier_cv`, with its folds along C in memory (`fold_paths`) or in
 partitions (`partitioned_folds`), and probabilities (`calibration`).

@@ -33,16 +33,10 @@ class Cache:
                 f"{error}"
             ) from error
         self._caller, self._warned = caller, False
-        self._sweep()
-
-    def _sweep(self):
-        """Remove the temporary files of writers that were killed."""
-        for path in self._folder.glob("*/*.tmp"):
-            try:
+        for path in self._folder.glob("*/*.tmp"):  # of writers that were killed
+            with contextlib.suppress(OSError):  # still written, or removed by another process
                 if time.time() - path.stat().st_mtime > ABANDONED:
                     path.unlink()
-            except OSError:  # still written, or removed by another process
-                continue
 
     def _path(self, key):
         return self._folder / key[:2] / f"{key}.json"
@@ -64,10 +58,9 @@ class Cache:
     def agree(self, key, content):
         """Return the content that all processes share under a key, set by the first of them."""
         stored = self.get(key)
-        if stored is not None:
-            return stored
-        self._store(key, content, _linked)
-        stored = self.get(key)
+        if stored is None:
+            self._store(key, content, _linked)
+            stored = self.get(key)
         if stored is None:  # another process was faster, but its file has been damaged since
             self._store(key, content, os.replace)
         return content if stored is None else stored

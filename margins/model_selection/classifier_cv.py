@@ -32,6 +32,7 @@ from margins.estimators.path import grid_of
 from margins.estimators.predictions import accuracy_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
+from margins.model_selection import partitioned_folds
 from margins.model_selection.calibration import (
     METHODS,
     ProbabilitiesMixin,
@@ -48,12 +49,6 @@ from margins.model_selection.leave_one_out import (
     check_left_out,
     finite_scores,
     results_along,
-)
-from margins.model_selection.partitioned_folds import (
-    check_scanned,
-    metric_of_counts,
-    number_of_folds,
-    score_partitions,
 )
 from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
@@ -111,10 +106,7 @@ class Selection:
     def _select(
         self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]], smallest: bool = False
     ) -> int:
-        """Set the attributes of folds and the selected C, and return its index.
-
-        Among equal scores, select the first, as GridSearchCV does, or the smallest C.
-        """
+        """Select C, among equal scores the first or smallest; set attributes, return its index."""
         self.scores_, self.fold_fits_ = scores, fits
         unproven = unproven_of_folds(display_name(self), fits, self.Cs_)
         if unproven:
@@ -155,9 +147,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     ties, the first in `Cs` or, with ``cv="loo"``, the smallest. A `MarginClassifier` with this C is then
     fitted to all samples.
 
-    Parameters and attributes have the same names as in `LogisticRegressionCV` with
-    ``use_legacy_attributes=False``. The fitted attributes are those of the final `MarginClassifier`,
-    and:
+    Parameters and attributes are named as in `LogisticRegressionCV` with
+    ``use_legacy_attributes=False``. The fitted attributes are those of the final classifier, and:
 
     - ``C_`` : float, the selected C.
     - ``Cs_`` : ndarray of float64, shape (n_cs,), all values of C.
@@ -272,8 +263,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         ConvergenceWarning
             If a fit ends before its accuracy is proven.
         UserWarning
-            If scores of left-out samples rank the classes in reverse, or do not tell them apart, so that
-            the probability of a class does not rise with its score.
+            If the probability of a class does not rise with its score.
         """
         check_parameters(self)
         caller = MessageName(self, "fit")
@@ -371,11 +361,12 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     ) -> None:
         """Fit samples that are not all in memory."""
         caller = MessageName(self, "fit")
-        n_folds = number_of_folds(self.cv, caller, groups=groups, calibration=self.calibration)
-        metric = metric_of_counts(self.scoring, caller)
+        unsupported = {"groups": groups, "calibration": self.calibration}
+        n_folds = partitioned_folds.number_of_folds(self.cv, caller, **unsupported)
+        metric = partitioned_folds.metric_of_counts(self.scoring, caller)
         with partitioned_fit(estimator, X, y, sample_weight, n_folds) as partitioned:
-            check_scanned(partitioned, n_folds, metric, caller)
-            scores, fits = score_partitions(partitioned, Cs, n_folds, metric)
+            partitioned_folds.check_scanned(partitioned, n_folds, metric, caller)
+            scores, fits = partitioned_folds.score_partitions(partitioned, Cs, n_folds, metric)
             scanned = partitioned.scanned
             self._leave(Cs, scanned.classes, scanned.n_features, scanned.feature_names)
             self._select(scores, fits)

@@ -127,17 +127,12 @@ class Engine:
 
     def versions(self):
         """Return the versions of all packages that results depend on: dict of str."""
-        kind = type(self.estimator)
-        package = kind.__module__.partition(".")[0]
-        return {
-            package: str(getattr(sys.modules.get(package), "__version__", "")),  # empty if it has none
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
-            "joblib": joblib.__version__,
-            "margins": __version__,
-        }
+        package = type(self.estimator).__module__.partition(".")[0]
+        own = str(getattr(sys.modules.get(package), "__version__", ""))  # empty if it has none
+        modules = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn, "joblib": joblib}
+        versions = {name: module.__version__ for name, module in modules.items()}
+        versions |= {"python": platform.python_version(), "margins": __version__}
+        return {package: own} | versions
 
     def study(self) -> Study:
         """Run the study."""
@@ -257,13 +252,11 @@ class Engine:
         outer = task.split - len(self.rounds.splits)
         if outer >= 0:
             return f"{study}, outer fold {outer},"
-        split, search = task.split % sum(map(len, searches)), 0
-        while split >= len(searches[search]):
-            split -= len(searches[search])
-            search += 1
-        if not self.outer:
-            return f"{study}, fold {split},"
-        return f"{study}, outer fold {search}, inner fold {split},"
+        places = [(search, fold) for search, folds in enumerate(searches) for fold in range(len(folds))]
+        search, fold = places[task.split % len(places)]
+        if self.outer:
+            return f"{study}, outer fold {search}, inner fold {fold},"
+        return f"{study}, fold {fold},"
 
 
 def _folds_of_table(table):

@@ -118,10 +118,7 @@ def plain(value: Any) -> Any:
 
 
 def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dict[str, Any]]]:
-    """Return the settings of every stage, in the order of `ParameterGrid`: list of list of dict.
-
-    A halving is one stage.
-    """
+    """Return the settings of every stage (a halving is one), in the order of `ParameterGrid`."""
     if isinstance(param_grid, tuple):
         raise TypeError(
             f"param_grid of {caller} must be a dict, a list of dicts, or, for a search in stages, "
@@ -148,36 +145,30 @@ def stages_of(param_grid: Grid | Stages | Halving, caller: str) -> list[list[dic
 
 
 def seeded(params: Mapping[str, Any], seed: int) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) for each parameter that a study replaces.
-
-    A random_state of None becomes the seed of the study, and n_jobs becomes 1 within a task.
-    """
+    """Yield (name, value) of each parameter that a study replaces: random_state None and n_jobs."""
     for name, value in params.items():
         last = name.rpartition("__")[2]
         if last == "random_state" and value is None:
             yield name, seed
         elif last == "n_jobs" and value not in (None, 1):  # None: tasks run in a context of one job
             yield name, 1
-        elif hasattr(value, "get_params") and not isinstance(value, type):
+        elif _is_estimator(value):
             yield name, seeded_estimator(value, seed)
         elif isinstance(value, list | tuple) and any(_is_named(item) for item in value):
-            yield (
-                name,
-                type(value)(
-                    (item[0], seeded_estimator(item[1], seed), *item[2:]) if _is_named(item) else item
-                    for item in value
-                ),
+            items = (
+                (item[0], seeded_estimator(item[1], seed), *item[2:]) if _is_named(item) else item
+                for item in value
             )
+            yield name, type(value)(items)
 
 
 def _is_named(value: object) -> bool:
     """Return True for a tuple of a name and an estimator, such as a step of a pipeline."""
-    return (
-        isinstance(value, tuple)
-        and len(value) >= 2
-        and hasattr(value[1], "get_params")
-        and not isinstance(value[1], type)
-    )
+    return isinstance(value, tuple) and len(value) >= 2 and _is_estimator(value[1])
+
+
+def _is_estimator(value: object) -> bool:
+    return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def seeded_estimator(estimator: Estimator, seed: int) -> Any:
@@ -193,10 +184,7 @@ def seeded_settings(settings: list[dict[str, Any]], seed: int) -> list[dict[str,
 
 
 def check_settings(estimator: Estimator, stages: list[list[dict[str, Any]]], caller: str) -> None:
-    """Raise ValueError for the first setting that the estimator does not accept.
-
-    A setting of a later stage must be accepted with at least one combination of earlier stages.
-    """
+    """Raise ValueError for the first setting that is accepted with no combination of earlier stages."""
     earlier: list[dict[str, Any]] = [{}]
     for settings in stages:
         merged = []
@@ -218,10 +206,8 @@ def _error(estimator: Estimator, setting: dict[str, Any], caller: str) -> ValueE
         if hasattr(twin, "check_parameters"):  # classifiers of this library check before a fit
             twin.check_parameters()
     except (AttributeError, TypeError, ValueError) as error:
-        rejected = ValueError(
-            f"param_grid of {caller} must hold parameters of {display_name(estimator)}. "
-            f"Got {setting!r}: {error}"
-        )
+        needed = f"param_grid of {caller} must hold parameters of {display_name(estimator)}."
+        rejected = ValueError(f"{needed} Got {setting!r}: {error}")
         rejected.__cause__ = error
         return rejected
     return None

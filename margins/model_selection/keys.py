@@ -39,10 +39,7 @@ STANDARD = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
 
 
 def digest(*values: object, without_files: bool = False) -> str:
-    """Return a hash of values, the same in every process.
-
-    A function or class must be defined in a file, which `code_of` hashes, unless `without_files`.
-    """
+    """Return a hash of values, the same in every process; `without_files`, code needs no file."""
     pickler = _Pickler(without_files)
     for value in values:
         try:

@@ -146,9 +146,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each sample as if the classifier had been trained without it, with a proof.
 
-    One fit to all samples decides most predictions: most samples are not support vectors, or have tight
-    enough bounds. For the others the exact solution is followed until they are removed. A model is
-    trained again only if this fails, or if a decision value is within rounding of 0.
+    One fit to all samples decides most predictions. For the others the exact solution is followed until
+    they are removed. A model is trained again only if this fails.
 
     Parameters
     ----------
@@ -180,10 +179,9 @@ def leave_one_out(
 
     Notes
     -----
-    Class weights, gamma='scale' and other kernel parameters that depend on the data are computed from
-    all samples. If a group contains all samples of a class, the other classes are predicted for it.
-
-    The bounds and their proof are in docs/leave_one_out.md.
+    Class weights and kernel parameters that depend on the data are computed from all samples. If a group
+    contains all samples of a class, the other classes are predicted for it. The bounds and their proof
+    are in docs/leave_one_out.md.
 
     **Source**: Cauwenberghs & Poggio (2000), section 3; Vapnik & Chapelle (2000); Jaakkola & Haussler
     (1999), Probabilistic kernel regression models, for bounds without additional work.
@@ -240,7 +238,10 @@ def _result(
 ) -> LeaveOneOut:
     """Return the result for final bounds (LeaveOneOut)."""
     scheme, valid = bounds.scheme, bounds.leaving.valid
-    scores, full_scores = (_decision(scheme, values) for values in (bounds.scores, bounds.with_all))
+    both = bounds.scores, bounds.with_all
+    if scheme.has_pairs:  # `decision` adds scores, which must be finite
+        both = tuple(np.clip(scores, -LARGEST, LARGEST) for scores in both)
+    scores, full_scores = (np.asarray(scheme.decision(values)) for values in both)
     limits = np.array([bounds.lower, bounds.upper])
     return LeaveOneOut(
         classes=valid.classes,
@@ -256,13 +257,6 @@ def _result(
         n_refits=n_refits,
         seconds=time.perf_counter() - started,
     )
-
-
-def _decision(scheme: Any, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the result of `decision_function` for the scores of binary problems."""
-    if scheme.has_pairs:  # `decision` adds scores, which must be finite
-        scores = np.clip(scores, -LARGEST, LARGEST)
-    return np.asarray(scheme.decision(scores))
 
 
 def _predicted(bounds: ScoreBounds) -> NDArray[Any]:

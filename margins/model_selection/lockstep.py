@@ -38,15 +38,8 @@ MIN_COLUMNS = 64
 MEMORY_BYTES = 2**28
 
 # Methods that an estimator may not override. (It may override `thresholds`.)
-SHARED = (
-    "fit",
-    "training_set",
-    "specification",
-    "phases",
-    "online_rules",
-    "chunk_rules",
-    "decision_function",
-)
+SHARED = ["fit", "training_set", "specification", "phases"]
+SHARED += ["online_rules", "chunk_rules", "decision_function"]
 
 
 class Trained(NamedTuple):
@@ -61,11 +54,7 @@ class Trained(NamedTuple):
 
 
 def reason_against(estimator, settings):
-    """Return the reason why these settings of an estimator cannot be trained in lockstep: str or None.
-
-    None: `scores_in_lockstep` trains them. A parameter that is not allowed does not count as a reason:
-    it raises the same error there as in a fit.
-    """
+    """Return the reason why these settings cannot be trained in lockstep: str or None."""
     kind = type(estimator)
     if not isinstance(estimator, AveragingClassifier):
         return f"{display_name(estimator)} is not a noise-tolerant perceptron"
@@ -109,12 +98,7 @@ def reason_for_single_fits(params):
 
 
 def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_weight=None):
-    """Train an estimator with every setting, and score a test set.
-
-    The result is the same, bit for bit, as ``clone(estimator).set_params(**setting)`` gives after
-    ``fit(X_train, y_train, sample_weight)`` for each setting. It computes no certificates and gives no
-    ConvergenceWarning.
-    """
+    """Score a test set with every setting; the scores equal, bit for bit, those of separate fits."""
     settings = list(settings)
     reason = reason_against(estimator, settings)
     if reason is not None:
@@ -147,11 +131,7 @@ def scores_in_lockstep(estimator, settings, X_train, y_train, X_test, sample_wei
 
 
 class StudyData:
-    """Training and test set of all fits, validated by the first fit.
-
-    estimator: classifier of the first fit.
-    X, y, X_test, sample_weight: as for `scores_in_lockstep`.
-    """
+    """Training and test set of all fits, validated by the first fit."""
 
     def __init__(self, estimator, X, y, X_test, sample_weight):
         self._valid = validate_samples(estimator, X, y, MessageName(estimator, "fit"))
@@ -200,19 +180,11 @@ class _Model:
 
     def outcome(self, specification, averaging):
         """Return the outcome of the model with one of its averagings (Outcome)."""
-        return Outcome(
-            specification,
-            self.data,
-            hypothesis_of(self.weights, averaging, self.data),
-            self.weights,
-            certificate=None,
-            ending=None,
-            history=[],
-            phases=[],
-            scale=specification.model_scale,
-            theta=self.parameters.theta,
-            averaging=averaging,
-        )
+        hypothesis, data = hypothesis_of(self.weights, averaging, self.data), self.data
+        blank = {"certificate": None, "ending": None, "history": [], "phases": []}
+        scales = {"scale": specification.model_scale, "theta": self.parameters.theta}
+        model = specification, data, hypothesis, self.weights
+        return Outcome(*model, **blank, **scales, averaging=averaging)
 
 
 class _Candidate:
@@ -229,18 +201,11 @@ class _Candidate:
         self.batch_key = int(estimator.random_state), str(estimator.shuffle), training_set
         sqradius = float(np.max(training_set.augmented_sqnorms(specification)))
         condition = estimator.chunk_rules(sqradius, specification).condition
-        self.jobs = [
-            _Parameters(
-                code,
-                specification.sq_intercept_scaling,
-                specification.theta,
-                condition.negative,
-                condition.positive,
-                float(specification.offset_ratio),
-                int(specification.max_iter),
-            )
-            for code in training_set.scheme.positive
-        ]
+        scales = specification.sq_intercept_scaling, specification.theta
+        thresholds = condition.negative, condition.positive
+        limits = float(specification.offset_ratio), int(specification.max_iter)
+        codes = training_set.scheme.positive
+        self.jobs = [_Parameters(code, *scales, *thresholds, *limits) for code in codes]
         # An epoch adds a sample at most once.
         bound, max_iter = specification.max_dual, specification.max_iter
         self.bound = float(bound) if bound < max_iter else math.inf
@@ -255,10 +220,8 @@ class _Candidate:
     @property
     def outcomes(self):
         """The outcomes of the trained models with the averaging of this setting: list of Outcome."""
-        return [
-            model.outcome(self.specification, model.averagings.get(self.averaging_name))
-            for model in self.models
-        ]
+        specification, name = self.specification, self.averaging_name
+        return [model.outcome(specification, model.averagings.get(name)) for model in self.models]
 
     def scores(self, X_test):
         """Return the test set's scores, as the estimator computes them: shape (n_test, n_problems)."""
@@ -268,12 +231,10 @@ class _Candidate:
 
     def collect(self, scores):
         """Store the results in `trained`, and release the models."""
-        self.trained = Trained(
-            scores.ravel() if scores.shape[1] == 1 else scores,
-            self.training_set.classes,
-            max(model.n_epochs for model in self.models),
-            sum(model.n_updates for model in self.models),
-        )
+        n_epochs = max(model.n_epochs for model in self.models)
+        n_updates = sum(model.n_updates for model in self.models)
+        scores = scores.ravel() if scores.shape[1] == 1 else scores
+        self.trained = Trained(scores, self.training_set.classes, n_epochs, n_updates)
         del self.models, self.specification
 
 
@@ -348,11 +309,7 @@ def _train_models(models, training_set, seed, shuffle):
 
 
 def votes_of_all(fits, samples, X_test):
-    """Return the votes of fits to the same samples: list of ndarray, shape (n_test, n_problems).
-
-    They equal the votes that each estimator counts, except for the rounding of inner products of dense
-    samples.
-    """
+    """Return the votes of fits to the same samples: list of ndarray, shape (n_test, n_problems)."""
     outcomes = list(chain.from_iterable(fits))
     if not outcomes:
         return []

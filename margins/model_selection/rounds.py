@@ -1,6 +1,6 @@
 """Rounds of a search: the settings that each round trains, and the rows."""
 
-from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class StageRounds:
     def __init__(self, stages: list[Settings], searches: list[Splits]) -> None:
         self._stages, self._searches = stages, searches
         self.n_settings = list(map(len, stages))
-        self.splits = _chained(searches)
+        self.splits = list(chain(*searches))
 
     def searches(self, number: int) -> tuple[int, list[Splits]]:
         """Return the position in `splits` of a round's first split, and the splits of each search."""
@@ -44,22 +44,21 @@ class StageRounds:
 
 
 class HalvingRounds:
-    """Rounds with ever fewer settings and ever more rows: see `Halving`.
-
-    n_settings, splits: as in `StageRounds`, but each round has different splits.
-    """
+    """Rounds with ever fewer settings and ever more rows: see `Halving`."""
 
     def __init__(
         self, grid: Settings, factor: int, searches: list[Splits], y: NDArray[Any], seed: int
     ) -> None:
         self._grid = grid
-        self.n_settings = _halved(len(grid), factor, _smallest_class(searches, y))
+        trains = [train for splits in searches for train, _ in splits]
+        smallest = min(int(np.unique(y[train], return_counts=True)[1].min()) for train in trains)
+        self.n_settings = _halved(len(grid), factor, smallest)
         shares = [factor**power for power in reversed(range(len(self.n_settings)))]
         self._rounds = [
             [[(_drawn(train, share, y, seed), test) for train, test in splits] for splits in searches]
             for share in shares
         ]
-        self.splits = _chained(splits for searches in self._rounds for splits in searches)
+        self.splits = list(chain(*chain(*self._rounds)))
 
     def searches(self, number: int) -> tuple[int, list[Splits]]:
         searches = self._rounds[number]
@@ -96,26 +95,11 @@ def _halved(n_settings: int, factor: int, smallest_class: int) -> list[int]:
     return numbers
 
 
-def _smallest_class(searches: list[Splits], y: NDArray[Any]) -> int:
-    """Return the number of rows of the smallest class in any training set."""
-    trains = (train for splits in searches for train, _ in splits)
-    return min(int(np.unique(y[train], return_counts=True)[1].min()) for train in trains)
-
-
 def _drawn(rows: NDArray[np.int64], share: int, y: NDArray[Any], seed: int) -> NDArray[np.int64]:
     """Draw 1 / `share` of the rows, in proportion to the classes, and keep their order."""
     if share == 1:
         return rows
-    positions = resample(
-        np.arange(len(rows)),
-        replace=False,
-        n_samples=-(-len(rows) // share),
-        stratify=y[rows],
-        random_state=seed,
-    )
+    options = {"replace": False, "stratify": y[rows], "random_state": seed}
+    positions = resample(np.arange(len(rows)), n_samples=-(-len(rows) // share), **options)
     drawn: NDArray[np.int64] = rows[np.sort(positions)]
     return drawn
-
-
-def _chained(searches: Iterable[Splits]) -> Splits:
-    return [split for splits in searches for split in splits]

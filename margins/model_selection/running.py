@@ -24,13 +24,7 @@ WITHOUT_WORKERS = 10
 
 
 def run_all(tasks, shared, *, cache, keys, n_jobs, bar, name_of):
-    """Run all tasks that are not in the cache, and return a list of Outcome in the order of the tasks.
-
-    `keys` are the tasks' keys in the cache, ``name_of(task)`` is the name of a task in messages, and the
-    bar is updated after each task. Raise FitFailed if a task fails: no further task is started, and
-    running tasks are finished and cached. Raise it also if workers (processes or machines) are lost
-    several times without any task finished in between.
-    """
+    """Return the Outcome of each task; raise FitFailed if one fails or workers are lost repeatedly."""
     study = _Run(tasks, shared, n_jobs, bar, cache, keys)
     study.enter_known()
     n_losses = 0  # in a row

@@ -21,11 +21,8 @@ class Scoring:
             scoring = {name: scoring}
         elif isinstance(scoring, list | tuple | set) and all(isinstance(name, str) for name in scoring):
             scoring = {name: name for name in scoring}
-        if (
-            not isinstance(scoring, dict)
-            or not scoring
-            or not all(type(name) is str for name in scoring)
-        ):
+        is_dict = isinstance(scoring, dict) and all(type(name) is str for name in scoring)
+        if not is_dict or not scoring:
             raise TypeError(
                 f"scoring of {caller} must be a name, a callable, a list of names, or a dict of them. "
                 f"Got {scoring!r}."

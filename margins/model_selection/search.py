@@ -46,13 +46,11 @@ cache : path-like, optional
     may share the folder. A stored task is used if everything that decides its result is the same: data,
     rows, settings, estimator, metrics and seed; scikit-learn's configuration; the versions of Python
     and of all installed packages; the files of this library, of the program, and of all local modules
-    that are loaded or imported by one of these files. So any edit of a local file has all tasks
-    computed again, and a file that is edited after Python has loaded it gives a RuntimeWarning, because
-    no stored task can be used until Python is restarted. Variables count if your functions, or the
-    methods of your classes, name them, whatever has set them. A value that pickle cannot identify, such
-    as a lock, raises a TypeError. The cache does not notice changes to installed packages, to files that
-    code reads and to environment variables. If results cannot be written (say, to a full disk), they are
-    not kept, and a RuntimeWarning states why.
+    that are loaded or imported by one of these files. So any edit of a local file has all tasks computed
+    again; if Python had loaded the file, a RuntimeWarning asks for a restart. Variables count if your
+    functions, or the methods of your classes, name them. A value that pickle cannot identify, such as a
+    lock, raises a TypeError. The cache does not notice changes to installed packages, to files that code
+    reads and to environment variables. Results that cannot be written give a RuntimeWarning.
 cache_key : str, optional
     Name of the version of your code, which replaces the contents of local files. It is required if no
     file contains the code of your functions and classes, as in a notebook. Change it with the code.

@@ -5,9 +5,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.types import MatrixLike
 from margins.estimators.names import display_name_of_path
+from margins.model_selection.checks import Data
+from margins.model_selection.folds import part_of
+from margins.model_selection.grids import seeded_estimator, seeded_settings
 from margins.model_selection.intervals import (
     CONFIDENCE,
     ConfidenceInterval,
@@ -16,8 +21,7 @@ from margins.model_selection.intervals import (
     t_interval,
     within_range,
 )
-from margins.model_selection.records import encoded, from_text, record, timeless, to_text
-from margins.model_selection.refits import Refits
+from margins.model_selection.records import decoded, encoded, from_text, record, timeless, to_text
 from margins.model_selection.tables import frame, latex, markdown, records_of, summary
 
 
@@ -289,7 +293,8 @@ class Study:
         ValueError
             If the arguments of the study were different.
         """
-        return Refits(self, estimator, X, y, sample_weight, groups).best()
+        fitted, data = self._refits(estimator, X, y, sample_weight, groups)
+        return fitted(self.best_params, np.arange(len(data.y)))
 
     def predictions(
         self,
@@ -305,7 +310,39 @@ class Study:
         The classifiers are trained again with the seed of the study, so they are the same. The arguments
         are those of the study; if they were different, a ValueError is raised.
         """
-        return Refits(self, estimator, X, y, sample_weight, groups).predictions()
+        fitted, data = self._refits(estimator, X, y, sample_weight, groups)
+        predicted = []
+        for fold in self.folds:
+            classifier = fitted(fold.best_params, fold.train)
+            X_test, _ = _safe_split(classifier, data.X, data.y, fold.test, fold.train)
+            predicted.append(classifier.predict(X_test))
+        return predicted
+
+    def _refits(self, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Any:
+        """Return a function that fits the classifier with a setting to some rows, and the data."""
+        data, kind = Data(X, y, sample_weight, groups, "Study"), type(estimator)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        params = decoded(encoded(estimator.get_params(deep=False)))
+        if name != self.estimator or params != self.params:
+            raise ValueError(
+                f"estimator of Study must be the estimator of the study, "
+                f"{self.estimator}{self.params}. Got {name}{params}."
+            )
+        if data.digest != self.data:
+            raise ValueError(
+                "X, y, sample_weight and groups of Study must be the data of the study. Got different "
+                "data, or a study of version 0.2, which recorded its data in another way."
+            )
+        seeded = seeded_estimator(estimator, self.seed)
+
+        def fitted(setting: dict[str, Any], rows: NDArray[np.int64]) -> Any:
+            [values] = seeded_settings([setting], self.seed)
+            classifier = clone(seeded).set_params(**clone(values, safe=False))
+            X, y = _safe_split(classifier, data.X, data.y, rows)
+            weight = part_of(data.sample_weight, rows)
+            return classifier.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+
+        return fitted, data
 
     def to_json(self) -> str:
         """Return the study as JSON, with plain parameters as they are and names of other objects."""

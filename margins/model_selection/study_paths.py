@@ -44,9 +44,8 @@ def _reason_against(estimator, settings):
     for setting in settings:
         if "C" not in setting:
             return "C does not vary"
-        if setting.keys() != settings[0].keys() or not all(
-            _is_same(setting[name], settings[0][name]) for name in setting if name != "C"
-        ):
+        same_names = setting.keys() == settings[0].keys()
+        if not same_names or not all(_is_same(setting[n], settings[0][n]) for n in setting if n != "C"):
             return "more than C varies"
         C = setting["C"]
         if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < math.inf:
@@ -85,11 +84,6 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
         scores, n_epochs, n_updates, unproven = zip(*problems, strict=True)
         score_rows = np.stack(scores)
         scheme.set_absent(score_rows, training_set.samples.absent, 1.0)
-        trained[i] = Trained(
-            scheme.decision(score_rows.T),
-            training_set.classes,
-            max(n_epochs),
-            sum(n_updates),
-            worst_of(unproven),
-        )
+        scores, counts = scheme.decision(score_rows.T), (max(n_epochs), sum(n_updates))
+        trained[i] = Trained(scores, training_set.classes, *counts, worst_of(unproven))
     return trained

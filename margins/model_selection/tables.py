@@ -1,7 +1,6 @@
 """Rows of a study, for data frames and readable tables."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from margins.estimators.names import display_name_of_path
@@ -9,66 +8,50 @@ from margins.model_selection.intervals import mean
 from margins.optional import require
 from margins.text import aligned
 
+ROWS = ("folds", "settings", "fits")
 # scikit-learn's prefix, needed because a parameter may have the name of a metric.
 PARAMETER = "param_"
 # The characters that are markup within a Markdown cell; an underscore within a word is not.
 MARKUP = re.compile(r"[\\|*`<>~&\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
-def fold_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """Yield one row for each fold."""
-    for number, fold in enumerate(study.folds):
-        yield {
-            "fold": number,
-            **_params(fold.best_params),
-            **fold.scores,
-            "n_train": len(fold.train),
-            "n_test": len(fold.test),
-            "fit_time": fold.fit_time,
-            "score_time": fold.score_time,
-        }
-
-
-def setting_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """Yield one row for each setting of each table, with means over the folds."""
-    for table in study.tables:
-        means = {metric: table.mean_scores(metric) for metric in table.scores}
-        for index, setting in enumerate(table.settings):
-            yield {
-                "outer": table.outer,
-                "stage": table.stage,
-                **_params(setting),
-                **{metric: float(values[index]) for metric, values in means.items()},
-                "fit_time": mean(table.fit_times[index].tolist()),
-                "score_time": mean(table.score_times[index].tolist()),
-                "chosen": index == table.best_index,
-            }
-
-
-def fit_rows(study: Any) -> Iterator[dict[str, Any]]:
-    """Yield one row for each fit of each table."""
-    for table in study.tables:
-        for index, setting in enumerate(table.settings):
-            for inner in range(len(table.splits)):
-                yield {
-                    "outer": table.outer,
-                    "stage": table.stage,
-                    "inner": inner,
-                    **_params(setting),
-                    **{metric: float(scores[index, inner]) for metric, scores in table.scores.items()},
-                    "fit_time": float(table.fit_times[index, inner]),
-                    "score_time": float(table.score_times[index, inner]),
-                }
-
-
-ROWS = {"folds": fold_rows, "settings": setting_rows, "fits": fit_rows}
-
-
 def records_of(study: Any, kind: str) -> list[dict[str, Any]]:
-    """Return the rows of a study of a kind in `ROWS`; raise ValueError for any other kind."""
+    """Return the rows of a study for each fold, setting or fit; raise ValueError for any other kind."""
     if kind not in ROWS:
         raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {kind!r}.")
-    return list(ROWS[kind](study))
+    if kind == "folds":
+        return [
+            {
+                "fold": number,
+                **_params(fold.best_params),
+                **fold.scores,
+                "n_train": len(fold.train),
+                "n_test": len(fold.test),
+                "fit_time": fold.fit_time,
+                "score_time": fold.score_time,
+            }
+            for number, fold in enumerate(study.folds)
+        ]
+    rows = _rows_of_settings if kind == "settings" else _rows_of_fits
+    return [row for table in study.tables for row in rows(table)]
+
+
+def _rows_of_settings(table):
+    """Yield one row for each setting of a table, with means over the folds."""
+    values = {**table.scores, "fit_time": table.fit_times, "score_time": table.score_times}
+    for index, setting in enumerate(table.settings):
+        row = {"outer": table.outer, "stage": table.stage, **_params(setting)}
+        row |= {name: mean(numbers[index].tolist()) for name, numbers in values.items()}
+        yield row | {"chosen": index == table.best_index}
+
+
+def _rows_of_fits(table):
+    """Yield one row for each fit of a table."""
+    values = {**table.scores, "fit_time": table.fit_times, "score_time": table.score_times}
+    for index, setting in enumerate(table.settings):
+        for inner in range(len(table.splits)):
+            row = {"outer": table.outer, "stage": table.stage, "inner": inner, **_params(setting)}
+            yield row | {name: float(numbers[index, inner]) for name, numbers in values.items()}
 
 
 def _params(setting):

@@ -69,11 +69,7 @@ class LastStep(NamedTuple):
 
 
 def last_step(estimator, settings):
-    """Return the LastStep of an estimator: the part that varies in the settings.
-
-    It is the whole pipeline if a setting changes or replaces another step, or if the pipeline caches
-    transformers.
-    """
+    """Return the LastStep that varies in the settings: the classifier, or the whole pipeline."""
     if type(estimator) is Pipeline and len(estimator.steps) > 1 and estimator.memory is None:
         name, classifier = estimator.steps[-1]
         prefix = f"{name}__"
@@ -143,10 +139,7 @@ def shares(settings, n_splits, route):
 
 
 def run(shared, number, task):
-    """Run a task, and return its number and an Outcome or Failure.
-
-    A failure is returned, not raised, so that the results of other tasks are not lost.
-    """
+    """Run a task, and return its number and an Outcome or, so that others are not lost, a Failure."""
     current = [None]
     try:
         with config_context(**shared.config), parallel_config("sequential", n_jobs=1):
@@ -200,14 +193,8 @@ def _in_lockstep(shared, task, current):
     started = time.perf_counter()
     last = last_step(shared.estimator, task.settings)
     X_train, X_test = last.prepared(X_train, y[train], X_test)
-    trained = lockstep.scores_in_lockstep(
-        last.classifier,
-        last.without_prefix(task.settings),
-        X_train,
-        y[train],
-        X_test,
-        sample_weight=weight,
-    )
+    settings, samples = last.without_prefix(task.settings), (X_train, y[train], X_test, weight)
+    trained = lockstep.scores_in_lockstep(last.classifier, settings, *samples)
     return _scored(shared, trained, X_test, y[test], started)
 
 
