@@ -187,10 +187,7 @@ def full_model_bounds(problem, alpha, direction):
 
 
 def radius(gap, curvature, longest):
-    """Return the minimum of gap / mu + mu curvature / 2 over 0 < mu <= `longest` (ndarray, shape (n,)).
-
-    It is inf if `longest` is 0; otherwise, it is 0 if `gap` is 0.
-    """
+    """Return the minimum of gap / mu + mu curvature / 2 over 0 < mu <= `longest`, inf if it is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         best = np.sqrt(2 * gap / curvature)
         ended = gap / longest + 0.5 * longest * curvature

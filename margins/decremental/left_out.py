@@ -85,11 +85,7 @@ class MarginBounds:
         self.lower[numbers] = centre - 0.5 * alpha * c - reach - error
 
     def estimate(self):
-        """Estimate the margins of support vectors that are left out alone and have no exact bounds.
-
-        The estimates result from one step of the solution: the span estimate of Vapnik & Chapelle
-        (2000).
-        """
+        """Estimate margins by one step: the span estimate of Vapnik & Chapelle (2000)."""
         solution = self.solution
         numbers = np.flatnonzero((solution.alpha > 0) & self._is_alone & ~self.is_settled)
         for begin in range(0, len(numbers), N_ESTIMATES):
@@ -142,12 +138,11 @@ class MarginBounds:
                 else:
                     ends.append((group, end.alpha, end.directions))
             self._narrow(ends)
-            left += [group for group, *_ in ends if self._is_wide(group).any()]
+            for group, *_ in ends:
+                widths = self.upper[group] - self.lower[group]
+                if not (widths <= WIDE * (1 + np.abs(self.margin[group]))).all():
+                    left.append(group)
         return left
-
-    def _is_wide(self, group):
-        """Return for which samples of a group the bounds leave more than `WIDE` (ndarray of bool)."""
-        return ~(self.upper[group] - self.lower[group] <= WIDE * (1 + np.abs(self.margin[group])))
 
     def solve(self, group, alpha, bias):
         """Narrow the bounds of the samples of a group, by a solution without the group."""

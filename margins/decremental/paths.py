@@ -95,11 +95,7 @@ class Paths:
         return np.concatenate([group, nearest[distances[nearest] < np.inf]])
 
     def _follow(self, numbers, groups, near, ends):
-        """Follow some paths over their near samples, and set their ends.
-
-        Return the numbers of the paths on which other samples have passed a bound. These samples are
-        near from then on.
-        """
+        """Follow some paths, set their ends, and return those on which others have passed a bound."""
         wanted = np.unique(np.concatenate([near[number] for number in numbers]))
         if len(wanted) > len(self._columns):
             half = len(numbers) // 2

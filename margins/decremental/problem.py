@@ -71,16 +71,13 @@ class Gram:
         self.feature_sqnorms = self.diagonal - rho * rho
 
     def rows(self, numbers):
-        """See `Features.rows`."""
         return self.matrix[numbers]
 
     def products(self, coefficients):
-        """See `Features.products`."""
         used = np.flatnonzero(coefficients.any(axis=0))
         return coefficients[:, used] @ self.matrix[used]
 
     def sqnorms(self, coefficients):
-        """See `Features.sqnorms`."""
         used = np.flatnonzero(coefficients.any(axis=0))
         part = coefficients[:, used]
         return np.einsum("ij,ij->i", part, part @ self.matrix[np.ix_(used, used)])

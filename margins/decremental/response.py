@@ -126,7 +126,6 @@ class PrimalResponse:
         self._factor = cho_factor(hessian, lower=True)
 
     def solve(self, values, imbalance=0.0):
-        """See `DualResponse.solve`."""
         problem, free = self.problem, self.free
         scaled = (problem.signs / problem.ridge)[free] * values
         sums = np.append(scaled @ problem.inner.X[free], self._constant * scaled.sum())
@@ -138,7 +137,6 @@ class PrimalResponse:
         return solution, float(weights[-1]) if problem.is_free else 0.0
 
     def columns(self, numbers):
-        """See `DualResponse.columns`."""
         problem = self.problem
         is_free, ridge = self.is_free_vector[numbers], problem.ridge[numbers]
         weights = cho_solve(self._factor, self._points(numbers).T).T
@@ -149,11 +147,9 @@ class PrimalResponse:
         return columns
 
     def columns_of_free(self, numbers):
-        """See `DualResponse.columns_of_free`."""
         return self.columns(numbers)[:, self.free]
 
     def diagonal(self, numbers):
-        """See `DualResponse.diagonal`."""
         points, ridge = self._points(numbers), self.problem.ridge[numbers]
         values = np.einsum("ij,ji->i", points, cho_solve(self._factor, points.T))
         return np.where(self.is_free_vector[numbers], (1 - values / ridge) / ridge, ridge + values)
@@ -166,10 +162,7 @@ class PrimalResponse:
 
 
 def response_of(problem, free):
-    """Return the response of a solution with these free support vectors.
-
-    Parameters are the same as in `DualResponse`.
-    """
+    """Return the response of a solution with these free support vectors."""
     inner = problem.inner
     if problem.is_smooth and isinstance(inner, Features) and len(free) > inner.n_weights + 1:
         return PrimalResponse(problem, free)

@@ -163,10 +163,7 @@ class ScoreBounds:
         self._problems = [self._bounded(index, solution) for index, solution in enumerate(solutions)]
 
     def _bounded(self, index, nearly_optimal):
-        """Return the bounds of one binary problem that need no work (MarginBounds).
-
-        Return None if the problem has no samples of one class.
-        """
+        """Return the MarginBounds of one binary problem, or None if it has no samples of one class."""
         if nearly_optimal is None:
             self.with_all[:, index] = self._fixed[:, index]
             self._take(index, None)
@@ -287,10 +284,7 @@ def _votes(wins, may_win, first, second, n_classes):
 
 
 def _fixed_scores(leaving):
-    """Return scores that are known because a class has no samples of positive weight without the group.
-
-    ndarray of float64, shape (m, n_problems); nan: not known.
-    """
+    """Return the scores that are known because a class would have no samples, else nan."""
     scheme, groups = leaving.scheme, leaving.groups
     samples, n_groups = leaving.training_set.samples, len(leaving.members)
     counts = np.zeros((n_groups, scheme.n_classes))

@@ -36,10 +36,7 @@ class Solution:
 
     @property
     def violation(self):
-        """The largest violation of the optimality conditions: float.
-
-        It is relative to the margin 1, and to the largest dual variable.
-        """
+        """The largest violation of optimality, relative to 1 and to the largest dual variable."""
         problem, alpha = self.problem, self.alpha
         inside, largest = problem.upper > 0, float(np.abs(alpha).max()) or 1.0
         excess = self.sigma - (problem.ridge - problem.diag) * alpha - 1
@@ -119,10 +116,7 @@ def _solved(problem, response, alpha, bias):
 
 
 def _at_end_of_interval(problem, alpha):
-    """Return the sample at one end of the interval of optimal intercepts, and the intercept there.
-
-    There is such an interval if the intercept is free and every dual variable is at a bound.
-    """
+    """Return a sample at an end of the interval of optimal intercepts, and the intercept."""
     inside = np.flatnonzero(problem.upper > 0)
     sums = augmented_margins(problem, alpha, 0.0)
     biases = (1 - sums) * problem.signs

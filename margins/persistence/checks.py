@@ -22,10 +22,7 @@ NUMBERS = ("gamma", "degree", "coef0")
 
 
 def check_state(classifier: Any) -> None:
-    """Raise ValueError unless parameters are allowed and fitted attributes are consistent.
-
-    Attributes that are missing or have other types may raise AttributeError, LookupError or TypeError.
-    """
+    """Raise an error unless parameters are allowed and fitted attributes are consistent."""
     classifier.check_parameters()
     fitted = [
         name for name in ("coef_", "intercept_", "support_", "kernel_") if hasattr(classifier, name)

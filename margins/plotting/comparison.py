@@ -38,8 +38,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
     errorbar_ : matplotlib.container.ErrorbarContainer
 
     See Also

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
     from margins.solvers.driver import Epoch
 
-EPOCHS = {
-    "mistakes": "samples that caused an update in the epoch",
-    "updates": "updates since the start",
-}
+EPOCHS = {"mistakes": "samples that caused an update in the epoch", "updates": "updates since the start"}
 CERTIFICATES = {
     "margin": "margin (dashed: its upper bound)",
     "gap": "relative duality gap, primal / dual - 1",
@@ -76,8 +73,6 @@ class EpochsDisplay(_Curves):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
 
     See Also
@@ -169,8 +164,6 @@ class CertificateDisplay(_Curves):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
         For "margin", two lines for each problem, the margin first.
 
@@ -211,25 +204,9 @@ class CertificateDisplay(_Curves):
     ) -> Self:
         """Draw the certificates in the learning curves of fitted classifiers, and return the display.
 
-        Parameters
-        ----------
-        *estimators : classifier of margins
-            Fitted. With more than two classes, each class has separate lines.
-        quantity : str
-            "margin": margin and upper bound. "gap": the relative duality gap.
-        names : list of str, optional
-            Names of the estimators. Default: their registered names and classes.
-        ax : matplotlib.axes.Axes, optional
-        **line_kw
-            Keywords of ``Axes.plot``.
-
-        Raises
-        ------
-        ValueError
-            If `quantity` is not allowed, there is no estimator, or an estimator has no certificates of
-            epochs, as algorithms without a parameter `eps`.
-        AttributeError
-            If an estimator has no `learning_curve_`.
+        Parameters and errors are as for `EpochsDisplay.from_estimator`, but `quantity` is "margin"
+        (margin and upper bound) or "gap" (the relative duality gap), and an estimator without
+        certificates of epochs, as of an algorithm without a parameter `eps`, raises a ValueError, too.
         """
         check("quantity", "CertificateDisplay", quantity, OneOf(*CERTIFICATES))
         updates: list[NDArray[np.int64]] = []

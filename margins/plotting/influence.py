@@ -27,8 +27,6 @@ class InfluenceDisplay(Display):
     ----------
     marked : ndarray of int, shape (n_marked,)
         Numbers of the marked samples, the smallest margin first.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
 
     See Also
     --------

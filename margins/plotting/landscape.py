@@ -109,8 +109,6 @@ class LandscapeDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
     lines_ : list of list of matplotlib.lines.Line2D
         The pieces of each line; a value that switches the parameter off is a separate piece.
     mesh_, colorbar_ : matplotlib.collections.QuadMesh, matplotlib.colorbar.Colorbar

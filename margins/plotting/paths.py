@@ -34,8 +34,6 @@ class CoefficientPathDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
     lines_ : list of matplotlib.lines.Line2D
         One line for each feature, in their order.
 

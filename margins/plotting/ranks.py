@@ -23,8 +23,6 @@ class RanksDisplay(Display):
     ----------
     groups : list of (float, float)
         The mean ranks at the ends of each bar.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Set by `plot`.
 
     See Also
     --------

@@ -30,23 +30,15 @@ class TableColumns(NamedTuple):
     @property
     def features(self):
         """The names of the columns of X (list of str)."""
-        return [
-            column
-            for name in self.names
-            for column in (
-                [f"{name}={value}" for value in self.categories[name]]
-                if name in self.categories
-                else [name]
-            )
-        ]
+        columns = []
+        for name in self.names:
+            is_category = name in self.categories
+            columns += [f"{name}={x}" for x in self.categories[name]] if is_category else [name]
+        return columns
 
 
 def columns_of(parts, target, columns, categories, weight):
-    """Return the columns of tables in parts, in the order of the first table (TableColumns).
-
-    The arguments are those of `Chunks.from_parquet`. Raise a ValueError if a requested column is
-    missing, if two columns of X have the same name, or if tables differ.
-    """
+    """Return the TableColumns for the arguments of `Chunks.from_parquet`, or raise a ValueError."""
     if isinstance(columns, str):
         raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
     if columns is not None and not isinstance(columns, Iterable):

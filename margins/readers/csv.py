@@ -35,10 +35,7 @@ def hint_of_delimiter(names):
 
 
 class CsvTable:
-    """Rows of a CSV file, in its contents after `begin`; `columns` are read.
-
-    `lines_before` returns the number of lines of the file before the contents.
-    """
+    """Rows of a CSV file, in its contents after `begin`, after `lines_before()` lines of the file."""
 
     missing = MISSING
 

@@ -18,10 +18,7 @@ def check_present(labels, missing):
 
 
 def kind_of(labels):
-    """Return the kind of labels: "whole" (also text of whole numbers), "boolean" or "text".
-
-    Raise a WrongValue if all labels are numbers, but some have a fraction.
-    """
+    """Return the kind of labels, "whole", "boolean" or "text", or raise a WrongValue for fractions."""
     if labels.kind == "boolean":
         return "boolean"
     texts = set(map(text_of, labels.values))
@@ -55,10 +52,7 @@ def labels_to_train(labels):
 
 
 def labels_to_train_on(parts):
-    """Return `labels_to_train` of the parts of tables, as one array.
-
-    Each part is (function that reads its table, Distinct, number of rows). An error has its place.
-    """
+    """Return `labels_to_train` of parts: (function that reads the table, Distinct, number of rows)."""
     _, distinct, counts = zip(*parts, strict=True)
     begins = np.cumsum([0, *counts])
     n_before = np.cumsum([0, *(len(labels.values) for labels in distinct)])
@@ -86,10 +80,7 @@ def labels_of(labels, kind, reason=""):
 
 
 def labels_like(labels, classes):
-    """Return labels to compare with the classes of a model (ndarray, shape (m,), of the same kind).
-
-    A label equal to a class, in any spelling, becomes this class.
-    """
+    """Return labels to compare with the classes of a model, equal to a class in any spelling."""
     reason = ", as in the model"
     if classes.dtype.kind == "b":
         return _boolean(labels, reason)

@@ -53,10 +53,7 @@ class CsrArrays(NamedTuple):
 def parsed(
     text, path, zero_based=False, largest=LARGEST_INDEX, option="zero_based=True", may_be_empty=False
 ):
-    """Return the samples in the text (bytes) of a file (CsrArrays), or raise a MalformedFile.
-
-    Errors call `zero_based` by `option`.
-    """
+    """Return the CsrArrays of the text of a file, or raise a MalformedFile, which may name `option`."""
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
     values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
     starts, labels = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.int64)

@@ -48,13 +48,16 @@ def parquet_parts(paths, target, columns, categories, weight):
 
 
 def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, delimiter=","):
-    """Return readers of the parts of CSV files, of about `n_bytes` (list of SamplesOfPart).
-
-    If there are several parts, the first is read to find the kind of the labels in all parts.
-    """
+    """Return readers of parts of CSV files, of about `n_bytes`, with labels of one kind."""
     parts = lines_of_csv(paths, delimiter, n_bytes)
     chosen = columns_of(parts, target, columns, categories, weight)
-    kind = kind_of_first(parts[0], target) if len(parts) > 1 else None
+    kind = None
+    if len(parts) > 1:
+        with contextlib.suppress(ValueError, WrongValue):  # reading the part raises the error
+            table = parts[0]([target])
+            labels = table.column(target).distinct()
+            check_present(labels, table.missing)
+            kind = kind_of(labels)
     return [SamplesOfPart(part, chosen, kind) for part in parts]
 
 
@@ -66,14 +69,3 @@ def kind_in_all(target, kinds):
             problem = f"must be {first}, as in {first_path}. Got {kind}."
             raise ValueError(f"{path}: the labels {target!r} {problem}")
     return first
-
-
-def kind_of_first(part, target):
-    """Return the kind of the labels in a part of CSV, by `kind_of`; None if they are wrong."""
-    try:
-        table = part([target])
-        labels = table.column(target).distinct()
-        check_present(labels, table.missing)
-        return kind_of(labels)
-    except (ValueError, WrongValue):
-        return None  # reading the part raises the error

@@ -35,13 +35,7 @@ class WrongValue(Exception):
 
 
 def number_of(value):
-    """Return a value as a float; nan if it is not a number, inf if it is too large.
-
-    Examples
-    --------
-    >>> number_of(" 1e3"), number_of("true"), number_of("1_000")
-    (1000.0, 1.0, nan)
-    """
+    """Return a value as a float; nan if it is not a number, inf if it is too large."""
     if isinstance(value, str):
         value = value.strip(BLANKS)
         if value.lower() in BOOLEANS:

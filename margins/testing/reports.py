@@ -11,18 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class Violation(Exception):
-    """A failed check.
-
-    Parameters
-    ----------
-    got, expected : object
-        Values for the message.
-
-    Examples
-    --------
-    >>> print(Violation("an array", "a float"))
-    got an array, expected a float
-    """
+    """A failed check."""
 
     def __init__(self, got: object, expected: object) -> None:
         super().__init__(f"got {got}, expected {expected}")

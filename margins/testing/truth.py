@@ -9,14 +9,7 @@ from scipy.optimize import lsq_linear
 
 
 class Problem(NamedTuple):
-    """A binary problem.
-
-    Examples
-    --------
-    >>> problem = Problem(np.array([[2.0], [-1.0]]), np.array([1, -1]), np.inf)
-    >>> maximum_margin(problem.data(rho=0.0))
-    1.0
-    """
+    """A binary problem."""
 
     X: NDArray[np.float64]  # float64, shape (m, d)
     y: NDArray[np.int64]  # int, shape (m,): labels -1 and +1
@@ -24,8 +17,8 @@ class Problem(NamedTuple):
 
     def data(self, rho: float, extended: bool = False) -> NDArray[np.float64]:
         """Return y_k [x_k, rho], with one slack feature each if `extended`: ndarray, shape (m, .)."""
-        parts = [self.X, np.full((len(self.y), 1), rho)]
-        data: NDArray[np.float64] = self.y[:, None] * np.hstack(parts)
+        column = np.full((len(self.y), 1), rho)
+        data: NDArray[np.float64] = self.y[:, None] * np.hstack([self.X, column])
         if extended and np.isfinite(self.C):
             data = np.hstack([data, np.eye(len(self.y)) / np.sqrt(2 * self.C)])
         return data
@@ -58,11 +51,7 @@ def maximum_margin(data: NDArray[np.float64]) -> float:
 def least_objective(
     data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str
 ) -> float:
-    """Return min over c >= 0 of |c w|^2 / 2 + C sum_k max(0, 1 - c w.y_k)^2.
-
-    With loss "hinge", the slack is not squared. The y_k, shape (m, d), have no slack features. C inf:
-    the hard margin.
-    """
+    """Return the least `objective` of c w over c >= 0."""
     products, sqnorm = data @ weights, float(weights @ weights)
     if np.isinf(C):
         return 0.5 * sqnorm / products.min() ** 2 if products.min() > 0 else np.inf
@@ -84,11 +73,7 @@ def least_objective(
 
 
 def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float, loss: str) -> float:
-    """Return |w|^2 / 2 + C sum_k max(0, 1 - w.y_k)^2; with loss "hinge", the slack is not squared.
-
-    The y_k, shape (m, d), have no slack features. C inf: the hard margin, whose objective is inf if some
-    w.y_k is below 1, except for rounding.
-    """
+    """Return the objective of w, for y_k without slack features; C inf: inf if some w.y_k is below 1."""
     products, sqnorm = data @ weights, float(weights @ weights)
     if np.isinf(C):
         return float(0.5 * sqnorm) if products.min() >= 1 - 1e-9 else np.inf
@@ -96,9 +81,9 @@ def objective(data: NDArray[np.float64], weights: NDArray[np.float64], C: float,
     return float(0.5 * sqnorm + C * np.sum(slacks if loss == "hinge" else slacks**2))
 
 
-def problems(n_problems: int = 9) -> Iterator[Problem]:
+def problems() -> Iterator[Problem]:
     """Yield small random problems, separable or not, with integers or reals, and C = 1, 100 or inf."""
-    for seed in range(n_problems):
+    for seed in range(9):
         rng = np.random.default_rng(seed)
         m, d = int(rng.integers(6, 11)), int(rng.integers(1, 4))
         X = rng.integers(-4, 5, (m, d)).astype(float)
@@ -119,11 +104,9 @@ def separable_problem(C: float) -> Problem:
     return Problem(X, y, C)
 
 
-def clouds(
-    n_classes: int = 2, n_samples: int = 48, n_features: int = 4, seed: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def clouds(n_classes: int = 2) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return overlapping normal clouds: X, exact in float32, and y, the codes 0 .. n_classes - 1."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n_samples) % n_classes
-    X = 1.5 * rng.normal(size=(n_classes, n_features))[y] + rng.normal(size=(n_samples, n_features))
+    rng = np.random.default_rng(0)
+    y = np.arange(48) % n_classes
+    X = 1.5 * rng.normal(size=(n_classes, 4))[y] + rng.normal(size=(48, 4))
     return X.astype(np.float32).astype(float), y
