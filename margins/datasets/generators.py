@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from margins.data.types import RandomState
-from margins.parameters import BOOLEAN, NON_NEGATIVE, Constraint, Interval, check
+from margins.parameters import BOOLEAN, NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
@@ -16,13 +16,6 @@ LARGEST_ATTRIBUTE = 10
 DRAWS_PER_SAMPLE = 100
 
 COUNT = Interval(1, math.inf, "left", integer=True)
-RANGES: dict[str, Constraint] = {
-    "n_features": COUNT,
-    "margin": NON_NEGATIVE,
-    "noise": Interval(0, 1),
-    "n_samples": COUNT,
-    "replace_discarded": BOOLEAN,
-}
 
 
 def make_noisy_halfspace(
@@ -93,15 +86,12 @@ def make_noisy_halfspace(
     >>> y
     array([ 1, -1,  1, -1,  1])
     """
-    arguments = {
-        "n_features": n_features,
-        "margin": margin,
-        "noise": noise,
-        "n_samples": n_samples,
-        "replace_discarded": replace_discarded,
-    }
-    for name, allowed in RANGES.items():
-        check(name, "make_noisy_halfspace", arguments[name], allowed)
+    name = "make_noisy_halfspace"
+    check("n_features", name, n_features, COUNT)
+    check("margin", name, margin, NON_NEGATIVE)
+    check("noise", name, noise, Interval(0, 1))
+    check("n_samples", name, n_samples, COUNT)
+    check("replace_discarded", name, replace_discarded, BOOLEAN)
     n_features, n_samples = int(n_features), int(n_samples)
     generator = check_random_state(random_state)
 
@@ -119,9 +109,7 @@ def make_noisy_halfspace(
     theta = float(np.abs(pool @ w).mean() / 2)
     nearest = float(margin) * theta
 
-    batches = []
-    n_kept = n_drawn = 0
-    batch = pool
+    batches, batch, n_kept, n_drawn = [], pool, 0, 0
     while True:
         batch = batch[np.abs(batch @ w - theta) >= nearest]
         batches.append(batch)

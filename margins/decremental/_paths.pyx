@@ -26,24 +26,15 @@ cdef int MAX_CROSSINGS = 20
 
 
 cdef class Beginning:
-    """The start of paths.
+    """The start of paths."""
 
-    sides, shape (m,): ZERO, FREE, UPPER or GONE.
-    moving, shape (m,): at the solution: alpha of the FREE samples, sigma of all others.
-    excess, shape (m,): `moving` minus the values at which paths start. It is added along each path.
-    upper, shape (m,): upper bounds of alpha.
-    sizes, shape (m,): M_kk.
-    columns, shape (n_columns, m): columns of T, one in each row.
-    places, shape (m,): the row of each sample in `columns`.
-    rounding: distance beyond a bound that counts as passing it, relative to the margin 1 and to the largest
-        alpha.
-    """
-
-    cdef const signed char[::1] sides
-    cdef const double[::1] moving, excess, upper, sizes
-    cdef const double[:, ::1] columns
-    cdef const Py_ssize_t[::1] places
-    cdef double rounding, rounding_of_alpha
+    cdef const signed char[::1] sides         # ZERO, FREE, UPPER or GONE
+    cdef const double[::1] moving             # at the solution: alpha of the FREE samples, sigma of all others
+    cdef const double[::1] excess             # `moving` minus the values at which paths start
+    cdef const double[::1] upper, sizes       # upper bounds of alpha; M_kk
+    cdef const double[:, ::1] columns         # columns of T, one in each row
+    cdef const Py_ssize_t[::1] places         # the row of each sample in `columns`
+    cdef double rounding, rounding_of_alpha   # distances beyond a bound that count as passing it
 
     def __init__(self, sides, moving, excess, upper, sizes, columns, places, rounding):
         self.sides, self.moving, self.excess, self.upper = sides, moving, excess, upper
@@ -69,12 +60,7 @@ cdef class Beginning:
 
 
 cdef class Path:
-    """A path over some samples.
-
-    begin: it has the columns of the near samples.
-    near, shape (n,): the near samples; the group, whose dual variables are lowered to 0, comes first.
-    n_group: number of samples in the group.
-    """
+    """A path over near samples, of which the first are the group whose dual variables are lowered to 0."""
 
     cdef Beginning begin
     cdef const Py_ssize_t[::1] near

@@ -12,8 +12,11 @@ cdef double room(double value, double rate, signed char side, double upper) noex
 
 
 cdef class Pivots:
-    cdef double[:, ::1] columns
-    cdef double[::1] moving, upper, sizes, _lowered
+    cdef double[:, ::1] columns   # columns of T, one in each row, and the rates along the path
+    cdef double[::1] moving       # alpha of the FREE samples, sigma of all others
+    cdef double[::1] upper        # upper bounds of alpha
+    cdef double[::1] sizes        # M_kk; times the pivot of a FREE sample at least about 1
+    cdef double[::1] _lowered
     cdef signed char[::1] sides
 
     cdef bint lower(self, Py_ssize_t n_group, int max_pivots) noexcept nogil

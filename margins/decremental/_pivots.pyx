@@ -34,13 +34,6 @@ cdef class Pivots:
 
     If the intercept is free, the last FREE sample cannot leave: the other dual variables determine its
     alpha, and its pivot is 0. Then the intercept moves until another sample becomes FREE in its place.
-
-    columns, shape (n + 1, n): columns of T, one in each row. The last row has the rates of the moving
-        variables along the path.
-    moving, shape (n,): alpha of the FREE samples, sigma of all others.
-    sides, shape (n,): ZERO, FREE, UPPER or GONE.
-    upper, shape (n,): upper bounds of alpha.
-    sizes, shape (n,): m_kk. The pivot of a FREE sample, times its M_kk, is at least about 1.
     """
 
     def __init__(self, Py_ssize_t n):

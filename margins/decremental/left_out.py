@@ -26,13 +26,9 @@ N_ESTIMATES = 256
 
 
 class MarginBounds:
-    """Bounds on the margins l_i (w.x_i + b), each in the model without the sample or its group.
+    """Bounds on the margins l_i (w.x_i + b), and estimates, in models without the sample's group.
 
-    solution: the solution of the problem with all samples.
-    groups, shape (m,): the group of each sample; the samples of a group are left out together.
-    with_all, shape (m,): the margins in the model with all samples.
-    margin, shape (m,): estimates within the bounds.
-    is_settled, shape (m,): True: the bounds come from an exact solution, and no later step narrows them.
+    If `is_settled`, they come from an exact solution, and no later step narrows them.
     """
 
     def __init__(self, solution, groups):

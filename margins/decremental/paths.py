@@ -41,13 +41,7 @@ class End(NamedTuple):
 
 
 class Paths:
-    """Paths that start at one solution.
-
-    solution: if its variables have passed bounds, paths start at other values, and still end at a
-        solution.
-    start_values, shape (m,): alpha and sigma at which paths start, clipped to the bounds; None: the
-        solution, clipped.
-    """
+    """Paths that start at one solution or, if given, at other alpha and sigma, clipped to the bounds."""
 
     def __init__(self, solution, start_values=None):
         problem, self._response = solution.problem, solution.response

@@ -25,18 +25,13 @@ ROUNDING = 1e-12
 
 
 class Features:
-    """Inner products of samples with few features, computed when they are needed.
-
-    rho: constant feature of a penalised intercept; 0: none.
-    diagonal, shape (m,): x_k.x_k with the feature rho.
-    feature_sqnorms, shape (m,): the same without it.
-    """
+    """Inner products of samples with few features, computed when they are needed."""
 
     def __init__(self, X, rho):
-        self.X, self.rho = X, rho
+        self.X, self.rho = X, rho  # rho: the constant feature of a penalised intercept, or 0
         squares = X.multiply(X) if sparse.issparse(X) else X * X
-        self.feature_sqnorms = np.asarray(squares.sum(axis=1)).ravel()
-        self.diagonal = self.feature_sqnorms + rho * rho
+        self.feature_sqnorms = np.asarray(squares.sum(axis=1)).ravel()  # without the feature rho
+        self.diagonal = self.feature_sqnorms + rho * rho  # x_k.x_k with it
         self.n_weights = X.shape[1]
 
     def rows(self, numbers):
@@ -60,11 +55,7 @@ class Features:
 
 
 class Gram:
-    """Inner products of samples, stored in a matrix.
-
-    matrix, shape (m, m): with rho^2 if the intercept is penalised.
-    rho: as in `Features`, whose attributes this has, too.
-    """
+    """Inner products of samples as in `Features`, stored in a matrix that includes rho^2."""
 
     def __init__(self, matrix, rho=0.0):
         self.matrix, self.diagonal = matrix, matrix.diagonal().copy()
@@ -84,22 +75,12 @@ class Gram:
 
 
 class BoxProblem:
-    """The dual problem of a binary problem.
-
-    inner: inner products.
-    signs, shape (m,): the labels l_k, 1 or -1.
-    penalties, shape (m,): c_k; 0: the sample is not in the problem.
-    is_smooth: True: the squared hinge loss; False: the hinge loss.
-    is_free: True: the intercept is not penalised.
-    upper, shape (m,): u_k.
-    diag, shape (m,): d_k of the loss.
-    ridge, shape (m,): d_k or, for the hinge loss, the small ridge that solutions use. No bound relies on
-        it.
-    """
+    """The dual problem of a binary problem: l_k in `signs`, u_k in `upper`, D_k in `diag`."""
 
     def __init__(self, inner, signs, penalties, is_smooth, is_free):
-        self.inner, self.signs, self.penalties = inner, signs, penalties
-        self.is_smooth, self.is_free = is_smooth, is_free
+        self.inner, self.signs, self.penalties = inner, signs, penalties  # 0: not in the problem
+        self.is_smooth = is_smooth  # the squared hinge loss, not the hinge loss
+        self.is_free = is_free  # the intercept is not penalised
         inside = penalties > 0
         self.upper = np.where(inside, np.inf, 0.0) if is_smooth else penalties
         self.diag = np.zeros(len(signs))
@@ -108,6 +89,7 @@ class BoxProblem:
         rounding = len(signs) * EPSILON * inner.diagonal  # in factors of the matrix
         lengths = np.maximum(inner.feature_sqnorms, _typical(inner.feature_sqnorms[inside]))
         spread = np.linspace(1, 2, len(signs))
+        # D_k or, for the hinge loss, the small ridge that solutions use; no bound relies on it.
         self.ridge = self.diag + spread * np.maximum(RIDGE * lengths, rounding)
         if is_smooth:  # D_k suffices
             self.ridge[inside] = self.diag[inside]

@@ -30,14 +30,7 @@ N_MATRICES = 2
 
 
 class LeaveOutProblems:
-    """A training set whose samples will be left out in groups.
-
-    classifier: its parameters have been checked. It is not fitted.
-    groups, shape (m,): the group of each sample: 0, 1, ...
-    caller: its str names the function in error messages.
-    training_set: the samples of positive weight.
-    members: the samples of each group.
-    """
+    """A training set whose samples will be left out in groups, numbered 0, 1, ..."""
 
     def __init__(self, classifier, valid, sample_weight, groups, caller):
         pairwise, class_weight = classifier.kernel == "precomputed", classifier.class_weight
@@ -47,7 +40,7 @@ class LeaveOutProblems:
         if centre is not None:
             valid, samples = valid._replace(X=valid.X - centre), samples._replace(X=samples.X - centre)
         self.classifier, self.valid, self.groups = classifier, valid, groups
-        self.training_set = classifier.training_set_of(samples)
+        self.training_set = classifier.training_set_of(samples)  # those of positive weight
         self.scheme = self.training_set.scheme
         order = np.argsort(groups, kind="stable")
         self.members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
@@ -148,10 +141,7 @@ class LeaveOutProblems:
 class ScoreBounds:
     """Bounds on the scores of all samples, each in the model without the sample or its group.
 
-    solutions: nearly optimal dual variables and the intercept, for each binary problem.
-    lower, upper, scores, shape (m, n_problems): bounds, and estimates within them; infinite if a class
-        has no samples left.
-    with_all, shape (m, n_problems): the scores in the model with all samples.
+    Scores of a class without samples are infinite; `with_all` has those of the model with all samples.
     """
 
     def __init__(self, leaving, specification, solutions):

@@ -13,16 +13,11 @@ MAX_ROUNDS = 20
 
 
 class Solution:
-    """A solution of a dual problem, with its response.
-
-    alpha, shape (m,): dual variables.
-    bias: the intercept if it is free, else 0.
-    free, shape (n_free,): the free support vectors.
-    sigma, shape (m,): the augmented margins l_k (w.x_k + b) + D_k alpha_k.
-    """
+    """A solution of a dual problem, with its free support vectors, augmented margins and response."""
 
     def __init__(self, problem, alpha, bias, free):
-        self.problem, self.alpha, self.bias, self.free = problem, alpha, bias, free
+        self.problem, self.alpha, self.free = problem, alpha, free
+        self.bias = bias  # the intercept if it is free, else 0
         self.sigma = augmented_margins(problem, alpha, bias)
 
     @computed_once

@@ -1,10 +1,8 @@
 """Probabilities from scores, calibrated on samples that the fits have not seen.
 
 The folds of a selection score every sample by a fit to other samples. scikit-learn's calibrators are
-fitted to these scores. The sigmoid and isotonic regression calibrate several classes one-vs-rest and
-normalise; a temperature divides the scores of all classes before their softmax. The probabilities
-are the same as with `CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
-So are the predictions: the class with the largest probability, the first of equal ones.
+fitted to these scores, so that probabilities and predictions are the same as with
+`CalibratedClassifierCV(ensemble=False)` and the same folds, without extra fits.
 
 **Source**: Platt (1999), Probabilistic outputs for support vector machines; Zadrozny & Elkan (2002),
 Transforming classifier scores into accurate multiclass probability estimates; Guo, Pleiss, Sun &
@@ -180,8 +178,6 @@ class ProbabilitiesMixin:
     def predict_proba(self: Any, X: MatrixLike) -> NDArray[np.float64]:
         """Return probabilities of the classes, calibrated on the scores of samples left out of folds.
 
-        `predict` returns the class with the largest probability, the first of equal ones.
-
         Parameters
         ----------
         X : array-like, sparse matrix, Chunks, or array or data frame of dask, (n_samples, n_features)
@@ -189,15 +185,12 @@ class ProbabilitiesMixin:
         Returns
         -------
         ndarray of float64, shape (n_samples, n_classes)
-            Columns in the order of `classes_`; rows sum to 1. For a dask collection: a dask array, not
-            computed yet.
+            Columns in the order of `classes_`; rows sum to 1. For a dask collection: a dask array.
 
         Raises
         ------
-        AttributeError
-            If `calibration` is None.
-        NotFittedError
-            If the last fit was without `calibration`, or with ``refit=False``.
+        AttributeError, NotFittedError
+            If `calibration` is None, or the last fit was without it or with ``refit=False``.
         """
         check_is_fitted(self, "classes_")
         for attribute, needed in (("estimator_", "refit=True"), ("_calibrated", "calibration")):

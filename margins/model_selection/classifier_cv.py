@@ -142,10 +142,9 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
     Every fold is trained along C: each fit starts from the previous one and has a separate proof, as in
-    `svm_path`. The folds share one matrix X, whose rows are not copied, the sums that Newton steps start
-    from and, with a kernel, one cache of kernel rows. The C with the best mean score is selected; among
-    ties, the first in `Cs` or, with ``cv="loo"``, the smallest. A `MarginClassifier` with this C is then
-    fitted to all samples.
+    `svm_path`. The folds share one matrix X and the sums or kernel rows of its samples. The C with the
+    best mean score is selected; among ties, the first in `Cs` or, with ``cv="loo"``, the smallest. A
+    `MarginClassifier` with this C is then fitted to all samples.
 
     Parameters and attributes are named as in `LogisticRegressionCV` with
     ``use_legacy_attributes=False``. The fitted attributes are those of the final classifier, and:

@@ -24,13 +24,8 @@ class Stages:
     Parameters
     ----------
     *grids : dict or list of dict
-        One for each stage: an argument of scikit-learn's `ParameterGrid`, or a `ParameterSampler`. (A
-        list of dicts is one stage: the union of its grids.)
-
-    Raises
-    ------
-    ValueError
-        If there are no grids.
+        One or more, for each stage an argument of scikit-learn's `ParameterGrid`, or a
+        `ParameterSampler`. (A list of dicts is one stage: the union of its grids.)
 
     Notes
     -----
@@ -60,9 +55,8 @@ class Halving:
     """A search by successive halving: few samples for many settings, all samples for the best few.
 
     The first round trains every setting on a small part of each training set. Each round keeps the best
-    1 / `factor` of its settings, which the next round trains on `factor` times as many samples. The last
-    round trains on whole training sets, and its best setting is chosen. Every round tests on whole test
-    sets.
+    1 / `factor` of its settings, which the next round trains on `factor` times as many samples, the last
+    round on whole training sets. Every round tests on whole test sets.
 
     Parameters
     ----------
@@ -70,18 +64,12 @@ class Halving:
         Argument of scikit-learn's `ParameterGrid`, or a `ParameterSampler`.
     factor : int, at least 2, default=3
 
-    Raises
-    ------
-    ValueError
-        If `factor` is not allowed.
-
     Notes
     -----
     A round of n settings keeps n / `factor`, rounded up; among equal means, the first in the grid. There
-    are as many rounds as it takes to get fewer settings than `factor`, 1 + floor(log n / log `factor`),
-    but the first round must have 10 samples of each class. Samples are drawn without replacement, in
-    proportion to the classes, with the seed of the study. With groups, samples are drawn individually: a
-    group of which only some samples are drawn is still on one side of every split.
+    are 1 + floor(log n / log `factor`) rounds, or as many as leave 10 samples of each class for the
+    first. Samples are drawn without replacement, in proportion to the classes, with the seed of the
+    study; groups stay on one side of every split, but are not drawn together.
 
     **Source**: Jamieson & Talwalkar (2016), Non-stochastic Best Arm Identification and Hyperparameter
     Optimization; the rounds are as in scikit-learn's `HalvingGridSearchCV`, which also subsamples test

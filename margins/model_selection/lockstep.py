@@ -188,12 +188,7 @@ class _Model:
 
 
 class _Candidate:
-    """One setting, and the data that its fit needs.
-
-    batch_key: random_state, shuffle and training set: candidates with equal keys are trained together.
-    jobs: one for each binary problem.
-    bound: maximum number of updates by one sample; inf if max_iter is smaller.
-    """
+    """One setting, and the data of its fit; those with equal `batch_key` are trained together."""
 
     def __init__(self, estimator, data):
         self.training_set = training_set = data.training_set(estimator)
@@ -206,7 +201,7 @@ class _Candidate:
         limits = float(specification.offset_ratio), int(specification.max_iter)
         codes = training_set.scheme.positive
         self.jobs = [_Parameters(code, *scales, *thresholds, *limits) for code in codes]
-        # An epoch adds a sample at most once.
+        # The maximum number of updates by one sample, which an epoch adds at most once.
         bound, max_iter = specification.max_dual, specification.max_iter
         self.bound = float(bound) if bound < max_iter else math.inf
         self.averaging_name = str(estimator.averaging), str(estimator.weighting)

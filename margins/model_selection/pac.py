@@ -34,15 +34,11 @@ PERCEPTRON = Rules(Mistake(), Additive(most=1), NoShrink())
 
 @dataclass(frozen=True, eq=False)
 class PacHypothesis:
-    """A halfspace with a proof about its error, which ``print`` shows as a sentence.
-
-    `survived` True: the error is at most `epsilon`, with confidence 1 - `delta`. False: the stream ended
-    too soon, and nothing is proven.
-    """
+    """A halfspace with a proof about its error, which ``print`` shows as a sentence."""
 
     coef: NDArray[np.float64]  # w, shape (d,): x is positive if w.x + intercept > 0
     intercept: float  # 0 without `fit_intercept`
-    survived: bool
+    survived: bool  # the error is proven; False: the stream ended too soon
     n_examples: int  # examples used
     n_mistakes: int  # mistakes on these examples, which are also updates
     n_needed: int  # q
@@ -82,9 +78,9 @@ def online_to_pac(
     Parameters
     ----------
     stream : iterable
-        Pairs: one example (x, label), with x of shape (d,), or a chunk (X, y), with X of shape (n, d),
-        dense or sparse, and y of shape (n,), which is faster. Labels are -1 and 1. The examples must be
-        drawn independently from one distribution.
+        Pairs: one example (x, label), x of shape (d,), or a chunk (X, y), of shapes (n, d) and (n,),
+        dense or sparse, which is faster. Labels are -1 and 1. The examples must be drawn independently
+        from one distribution.
     epsilon, delta : float in (0, 1)
         `epsilon`: allowed error, the probability of a new example with y w.x <= 0. `delta`: allowed
         probability that a hypothesis with a larger error is returned as a survivor.

@@ -18,13 +18,7 @@ MIN_ROWS = 10
 
 
 class StageRounds:
-    """One round for each stage, all on whole training sets.
-
-    stages: the settings of each stage.
-    searches: the splits of each search, which all rounds share.
-    n_settings: number of settings in each round.
-    splits: all splits that are trained on, search by search.
-    """
+    """One round for each stage, all on whole training sets, with the same splits of each search."""
 
     def __init__(self, stages: list[Settings], searches: list[Splits]) -> None:
         self._stages, self._searches = stages, searches

@@ -44,10 +44,7 @@ def run_all(tasks, shared, *, cache, keys, n_jobs, bar, name_of):
 
 
 class _Run:
-    """The tasks of one call of `run_all`.
-
-    outcomes: None: not finished.
-    """
+    """The tasks of one call of `run_all`, and their outcomes, None of those that are not finished."""
 
     def __init__(self, tasks, shared, n_jobs, bar, cache, keys):
         self._tasks, self._shared, self._n_jobs, self._bar = tasks, shared, n_jobs, bar

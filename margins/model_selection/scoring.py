@@ -113,11 +113,7 @@ SCORER = type(make_scorer(max))  # scikit-learn has no public name for it
 
 
 class Decided(ClassifierMixin, BaseEstimator):
-    """A classifier with fixed scores, for scikit-learn's scorers.
-
-    scores, shape (n_samples,): scores of the samples to test.
-    labels, shape (n_samples,): predictions. Default: the class of the largest score.
-    """
+    """A classifier with fixed scores of the samples to test, and labels, for scikit-learn's scorers."""
 
     def __init__(self, scores, classes, labels=None):
         self.scores = scores

@@ -135,9 +135,7 @@ class Table:
 
 @record
 class Study:
-    """The results of `parameter_search` or `double_cross_validation`.
-
-    Two studies are equal if they are equal except for the seconds.
+    """The results of `parameter_search` or `double_cross_validation`, compared without the seconds.
 
     Attributes
     ----------
@@ -148,8 +146,7 @@ class Study:
     params : dict
         Its parameters, before any setting.
     folds : list of Fold
-        For a parameter search, the folds of the best setting, selected after the fact, so their scores
-        are biased upwards. For a double cross-validation, the outer folds.
+        The outer folds, or those of the best setting of a parameter search, whose scores are biased.
     tables : list of Table
         One search for each outer fold (if any) and stage or round.
     refit : str

@@ -104,18 +104,11 @@ class FitFailed(RuntimeError):
 
 
 class Shared:
-    """The data of all tasks of a study, sent only once to each process or machine.
-
-    estimator: seeded, with one thread.
-    """
+    """The data of all tasks of a study, sent only once to each process or machine."""
 
     def __init__(self, estimator, X, y, sample_weight, splits, scoring):
-        self.estimator = estimator
-        self.X = X
-        self.y = y
-        self.sample_weight = sample_weight
-        self.splits = splits
-        self.scoring = scoring
+        self.estimator, self.scoring = estimator, scoring  # the estimator: seeded, with one thread
+        self.X, self.y, self.sample_weight, self.splits = X, y, sample_weight, splits
         self.config = get_config()  # scikit-learn's configuration is local to a thread
 
     def __sizeof__(self):

@@ -154,10 +154,9 @@ class LandscapeDisplay(Display):
     ) -> Self:
         """Draw the tables of a study, and return the display.
 
-        For a double cross-validation, which has one table per outer fold, the figure shows the average
-        of the tables' means, and a band from the smallest to the largest of them. For a parameter
-        search, the band is the 95 % corrected interval over the folds. Among settings that differ only
-        in other parameters, the best is drawn.
+        The band of a parameter search is the 95 % corrected interval over the folds; of a double
+        cross-validation it reaches from the smallest to the largest mean of the outer folds, around
+        their average. Among settings that differ only in other parameters, the best is drawn.
 
         Parameters
         ----------
