@@ -30,18 +30,11 @@ class Data:
         self.X = X
         if y is not None:
             y = checked_labels(y, f"y of {caller}")
-        self.y = _column(y, "y", caller)
-        self.sample_weight = _column(sample_weight, "sample_weight", caller)
-        self.groups = _column(groups, "groups", caller)
+        self.y = _column(y, "y", X, caller)
+        self.sample_weight = _column(sample_weight, "sample_weight", X, caller)
+        self.groups = _column(groups, "groups", X, caller)
         if self.y is None:
             raise ValueError(f"y of {caller} must hold labels. Got None.")
-        for name in ("y", "sample_weight", "groups"):
-            value = getattr(self, name)
-            if value is not None and len(value) != X.shape[0]:
-                raise ValueError(
-                    f"{name} of {caller} must have one value for each of the {X.shape[0]} rows of X. "
-                    f"Got {len(value)}."
-                )
         if self.sample_weight is not None and self.sample_weight.dtype.kind not in "fiub":
             raise ValueError(
                 f"sample_weight of {caller} must hold numbers. Got dtype {self.sample_weight.dtype}."
@@ -56,13 +49,16 @@ class Data:
         return select_rows(self.X, rows), self.y[rows], part_of(self.groups, rows)
 
 
-def _column(values, name, caller):
+def _column(values, name, X, caller):
     if values is None:
         return None
     check_unmasked(values, f"{name} of {caller}")
     column = np.asarray(values)
     if column.ndim != 1:
         raise ValueError(f"{name} of {caller} must have one dimension. Got shape {column.shape}.")
+    if len(column) != X.shape[0]:
+        needed = f"{name} of {caller} must have one value for each of the {X.shape[0]} rows of X."
+        raise ValueError(f"{needed} Got {len(column)}.")
     return column
 
 

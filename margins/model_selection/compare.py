@@ -66,29 +66,18 @@ class Comparison(Printed):
         study = self.studies[first]
         differences = study.scores(self.metric) - self.studies[second].scores(self.metric)
         values = differences.tolist()
-        intervals = (
-            within_range(interval, self.metric, -1.0)
-            for interval in (
-                t_interval(values, self.confidence),
-                corrected_interval(values, *study.sizes, self.confidence),
-            )
-        )
-        return Difference(first, second, differences, mean(values), *intervals)
+        interval = within_range(t_interval(values, self.confidence), self.metric, -1.0)
+        corrected = corrected_interval(values, *study.sizes, self.confidence)
+        corrected = within_range(corrected, self.metric, -1.0)
+        return Difference(first, second, differences, mean(values), interval, corrected)
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return one row for each pair."""
-        return [
-            {
-                "first": difference.first,
-                "second": difference.second,
-                "difference": difference.mean,
-                "low": difference.interval.low,
-                "high": difference.interval.high,
-                "corrected_low": difference.corrected_interval.low,
-                "corrected_high": difference.corrected_interval.high,
-            }
-            for difference in self.differences
-        ]
+        columns = "first", "second", "difference", "low", "high", "corrected_low", "corrected_high"
+        rows = (
+            (d.first, d.second, d.mean, *d.interval, *d.corrected_interval) for d in self.differences
+        )
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def summary(self) -> str:
         """Return readable tables of the means and of the differences."""
