@@ -5,6 +5,7 @@ Samples are reflected and augmented, as `oracles.data_of` makes them; `oracles` 
 
 import functools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,6 +25,17 @@ def remembered(optimum):
         return found[key]
 
     return of
+
+
+def rational_objective(w, b, X, y, C, loss, is_penalised=True):
+    """What rounded coefficients cost, without rounding; C of all samples or of each: Fraction."""
+    w, b = [Fraction(float(v)) for v in w], Fraction(float(b))
+    total = (sum(v * v for v in w) + is_penalised * b * b) / 2
+    for row, label, penalty in zip(X, y, np.broadcast_to(C, len(y)), strict=True):
+        score = sum((v * Fraction(float(x)) for v, x in zip(w, row, strict=True)), b)
+        slack = max(1 - (score if label > 0 else -score), Fraction(0))
+        total += Fraction(float(penalty)) * (slack * slack if loss == "squared_hinge" else slack)
+    return total
 
 
 def margin(a, data):

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_optima import rational_objective
 from problems import integers
 from sample_problems import ALL_LAYOUTS
 
@@ -15,17 +16,6 @@ from margins.losses._accurate import kernel_scores, scores
 from margins.solvers.proof import NEGLIGIBLE
 
 LOSSES = (SquaredHinge(3.0), Hinge(np.full(12, 3.0)), HardMargin())
-
-
-def exact_objective(X, y, C, classifier):
-    """The squared-hinge objective of `coef_` and `intercept_`: Fraction."""
-    w = [Fraction(float(v)) for v in classifier.coef_[0]]
-    bias = Fraction(float(classifier.intercept_[0]))
-    total = (sum(v * v for v in w) + bias * bias) / 2
-    for x, label, penalty in zip(X.tolist(), y.tolist(), C.tolist(), strict=True):
-        f = sum(Fraction(v) * weight for v, weight in zip(x, w, strict=True)) + bias
-        total += Fraction(penalty) * max(Fraction(0), 1 - label * f) ** 2
-    return total
 
 
 def heavy_and_light(weight):
@@ -42,7 +32,8 @@ def heavy_and_light(weight):
 def test_the_primal_value_holds_for_the_coefficients_with_extreme_weights(name, weight, scale):
     X, y, weights = heavy_and_light(weight)
     classifier = margins.get(name)(C=1, random_state=0, max_iter=30).fit(X * scale, y, weights)
-    exact = exact_objective(X * scale, y, weights, classifier)
+    coefficients = classifier.coef_[0], classifier.intercept_[0]
+    exact = rational_objective(*coefficients, X * scale, y, weights, "squared_hinge")
     assert classifier.certificates_[0].primal == pytest.approx(float(exact), rel=1e-9)
 
 
