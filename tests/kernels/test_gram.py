@@ -10,7 +10,7 @@ from sample_problems import ALL_LAYOUTS, doubled
 from scipy import sparse
 
 import margins
-from margins.estimators import margin_classifier
+from margins.estimators import algorithm
 from margins.kernels import gram
 from margins.solvers import auto
 from margins.solvers.auto import gram_pays
@@ -107,7 +107,7 @@ def test_every_solver_learns_the_same(solver, loss, C, n_classes, without):
 
 def test_newton_steps_read_the_samples_themselves(monkeypatch):
     X, y = few()
-    monkeypatch.setattr(margin_classifier, "gram_rows", lambda X, coarse: pytest.fail("made"))
+    monkeypatch.setattr(algorithm, "gram_rows", lambda X, coarse: pytest.fail("made"))
     fitted = make("auto", solver="newton").fit(X, y)
     assert fitted.solver_ == "newton"
     assert make("auto", solver="newton").explain(X, y).rows == "X"
@@ -250,9 +250,7 @@ def test_matrix_of_rows_with_too_much_in_common_is_not_rounded(offset, is_rounde
 def test_accuracy_chooses_the_precision(monkeypatch, params, expected):
     made = []
     real = gram.gram_rows
-    monkeypatch.setattr(
-        margin_classifier, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse)
-    )
+    monkeypatch.setattr(algorithm, "gram_rows", lambda X, coarse: made.append(coarse) or real(X, coarse))
     X, y = few()
     make("auto", **params).fit(X[5:], y[5:])  # no row of 0
     assert made == [expected]
