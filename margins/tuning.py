@@ -156,6 +156,7 @@ class ConjugateTuning:
     # the certificate is computed if the estimated gap is at most this multiple of the required gap
     check_ratio: float = 2.0
     epochs_per_check: int = 4  # and at least once in this many epochs
+    light_work: float = 3e7  # elements that they access in the time of importing SciPy
     # a working set of more than this share of the samples is extended to all samples
     full_set_share: float = 0.9
     # a free intercept moves at most this many times as far as its last move, or as a proximal step would

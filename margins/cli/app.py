@@ -89,6 +89,9 @@ def cli():
 def train():
     """Train a classifier on DATA and write it to the file MODEL, replacing an older model.
 
+    A MODEL that ends in .skops has everything of the classifier. Any other MODEL is a text that the
+    programs predict of LIBLINEAR and LIBSVM read, too; without MODEL it is DATA.model.
+
     To train on several files with the same format and the same columns, use -o:
     margins train DATA... -o MODEL.
 
@@ -110,7 +113,8 @@ def train():
 def predict():
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
-    Without OUTPUT, or if it is "-", labels go to standard output. An existing OUTPUT needs --force.
+    Without OUTPUT, or if it is "-", labels go to standard output. An existing OUTPUT that is no file of
+    predictions needs --force. If DATA has labels, the accuracy is printed.
 
     To predict several files of one format, in the given order, use -o:
     margins predict MODEL DATA... -o OUTPUT.
@@ -127,6 +131,27 @@ def predict():
 @runs("prediction")
 def evaluate():
     """Compare the predictions of MODEL with the labels in DATA, one or more files of one format."""
+
+
+@cli.command(short_help="Prove how good a model is.")
+@MODEL
+@SEVERAL
+@click.option("-C", "C", type=float, help="Penalty of the soft margin; inf: the hard margin.")
+@click.option("--alpha", type=float, help="Instead of -C: C is 1 / (alpha * number of samples).")
+@click.option("--loss", metavar="NAME", help="Loss: squared_hinge or hinge.")
+@click.option("--class-weight", metavar="WEIGHTS", help="balanced, or LABEL=WEIGHT,...")
+@click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Of the bound.")
+@trusted
+@options_of_source
+@quiet
+@as_json
+@runs("certification")
+def certify():
+    """Prove how far MODEL is above the optimum of its problem, with the samples DATA of its training.
+
+    MODEL is a file of `train`, LIBLINEAR or LIBSVM. Texts of the two programs state the loss and the
+    intercept, but not C: give -C or --alpha.
+    """
 
 
 @cli.command(short_help="Convert a model to ONNX.")

@@ -183,6 +183,10 @@ def _first_bytes(path):
 def _is_model(path):
     import zipfile
 
+    from margins.readers.models import is_model
+
+    if is_model(_first_bytes(path)):
+        return True
     try:
         with zipfile.ZipFile(path) as file:
             return b'"margins.' in file.read("schema.json")
@@ -193,5 +197,16 @@ def _is_model(path):
 MODEL = Contents("is not a model file", _is_model)
 ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _first_bytes(path))
 STUDY = Contents("is not a study", lambda path: _first_bytes(path).startswith(b'{"!Study"'))
-# Labels, one per line, could be any text of the user.
-PREDICTIONS = Contents("may not be a file of predictions", lambda path: False)
+
+
+def predictions_of(labels):
+    """Return the Contents of a file of predictions: lines of one of these labels and of its scores."""
+    allowed = {label.encode() for label in labels}
+
+    def is_in(path):
+        with open(path, "rb") as file:
+            lines = list(map(bytes.split, file))
+        are_labels = all(words and words[0] in allowed for words in lines)
+        return are_labels and not any(b":" in word for words in lines for word in words[1:])
+
+    return Contents("is not a file of predictions with labels of the model", is_in)

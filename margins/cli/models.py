@@ -1,7 +1,7 @@
 """Classifiers from options, and model files."""
 
 from margins.cli.errors import DONE, CommandError, unreadable
-from margins.cli.files import ONNX, check_replaceable, write_whole
+from margins.cli.files import ONNX, check_replaceable, contents_of, write_whole
 from margins.cli.output import label_text, note, print_json, print_table
 from margins.cli.samples import classifier_of, read_samples
 from margins.optional import require
@@ -79,13 +79,46 @@ def make_classifier(name, parameters):
                 f"Algorithm {name!r} has no parameter {parameter!r}.{hint} Its parameters: "
                 f"{', '.join(allowed)}."
             )
-    classifier = algorithm(**parameters)
+    return checked(algorithm(**parameters))
+
+
+def checked(classifier):
+    """Return a classifier, or raise a CommandError about its parameters."""
     if hasattr(classifier, "check_parameters"):
         try:
             classifier.check_parameters()
         except (TypeError, ValueError) as error:
             raise CommandError(str(error)) from error
     return classifier
+
+
+def check_as_text(path, source, scale):
+    """Raise CommandError if a model of a file cannot be written as LIBLINEAR's or LIBSVM's text."""
+    why_not = "columns with names" if source.is_table else "--scale" if scale else None
+    why_not = why_not or ("--zero-based" if source.zero_based else None)
+    if why_not is not None:
+        raise CommandError(
+            f"{path}: must end in .skops for a model of {why_not}, which the formats of LIBLINEAR and "
+            "LIBSVM cannot hold."
+        )
+
+
+def contents_of_model(model, as_text):
+    """Return the contents of a model file: text of LIBLINEAR or LIBSVM, or skops' format (bytes)."""
+    if not as_text:
+        import io
+
+        from margins import persistence
+
+        file = io.BytesIO()
+        persistence.dump(model, file)
+        return file.getvalue()
+    from margins.cli.direct import text_of_model
+
+    try:
+        return text_of_model(model)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"{error} Or give a MODEL that ends in .skops.") from error
 
 
 def with_columns(classifier, source, X, scale):
@@ -119,8 +152,21 @@ def model_and_samples(classifier, scale, *sources):
     return with_columns(classifier, sources[0], samples.X, scale), samples
 
 
-def read_model(path, trusted=()):
-    """Return the model in a file; `trusted` has the names of plug-in types that it may contain."""
+def read_model(path, trusted=(), as_file=False):
+    """Return the model in a file; `trusted` has the names of plug-in types that it may contain.
+
+    `as_file`: LIBLINEAR's text may stay a LinearFile.
+    """
+    from margins.readers.models import LinearFile, is_model, parsed_model
+
+    contents = contents_of(path)
+    if is_model(contents):
+        model = parsed_model(contents, path)
+        if as_file and isinstance(model, LinearFile):
+            return model
+        from margins.interchange.libsvm import classifier_of_file
+
+        return classifier_of_file(model, path)
     require(f"{path}: reading a model file", "skops")
     from margins import persistence
 

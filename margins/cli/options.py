@@ -8,12 +8,35 @@ from margins.cli.errors import CommandError
 from margins.cli.samples import FORMATS, Source
 from margins.optional import require
 
+# Options of LIBLINEAR's and LIBSVM's commands, and what they are here.
+OF_LIBLINEAR = {
+    "-s": "--loss squared_hinge or hinge",
+    "-t": "--kernel",
+    "-c": "-C",
+    "-g": "--gamma",
+    "-e": "--eps, the accuracy of the result",
+    "-B": "-p intercept_scaling=VALUE, or -p fit_intercept=false",
+    "-w": "--class-weight LABEL=WEIGHT",
+    "-v": "the command compare",
+    "-b": "MarginClassifierCV(calibration=...) in Python",
+}
+
+
+def check_no_liblinear(args):
+    """Raise CommandError for the first option of LIBLINEAR or LIBSVM, which says what it is here."""
+    for arg in args:
+        option = "-w" if arg[:2] == "-w" and arg[2:].lstrip("-").isdigit() else arg
+        if option in OF_LIBLINEAR:
+            raise CommandError(f"No such option: {arg}. Here it is {OF_LIBLINEAR[option]}.")
+
 
 class Command(click.Command):
     """A command that rejects an option given twice, whose first value would be lost."""
 
     def parse_args(self, ctx, args):
         """Parse arguments as click does, and reject a repeated option of one value."""
+        if self.name in ("train", "predict"):
+            check_no_liblinear(args)
         *_, order = self.make_parser(ctx).parse_args(list(args))
         for option in order:
             is_single = isinstance(option, click.Option) and not option.multiple and not option.is_flag

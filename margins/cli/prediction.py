@@ -1,10 +1,10 @@
 """`margins predict` and `margins evaluate`: labels predicted for samples in files."""
 
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
-from margins.cli.files import PREDICTIONS, check_output, check_replaceable, write_whole
+from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
 from margins.cli.models import read_model
 from margins.cli.output import label_text, note, print_json, print_pairs, print_table
-from margins.cli.samples import TrainingColumns, read_points
+from margins.cli.samples import TrainingColumns, read_point_arrays, read_points
 from margins.cli.several import check_alike, files_and_predictions
 
 
@@ -13,28 +13,52 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     data, path = files_and_predictions(files, output)
     if as_json and path == "-":
         raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
-    sources = [read(name) for name in data]
-    check_replaceable(path, PREDICTIONS, [model, *data], force)
-    check_alike(sources)
+    sources, model_path = [read(name) for name in data], model
     if as_json:
         check_output()
-    model = read_model(model, trusted)
-    trained, labels, lines = TrainingColumns.of(model), [], []
+    model = read_model(model, trusted, as_file=True)
+    is_linear_file = hasattr(model, "bias_weights")
+    if is_linear_file:
+        from margins.cli.direct import predictor_of
+
+        classes, predicted_of = predictor_of(model)
+        trained = TrainingColumns(len(model.weights), None, {}, classes)
+    else:
+        classes, trained = model.classes_, TrainingColumns.of(model)
+    known_labels = list(map(label_text, classes.tolist()))
+    check_replaceable(path, predictions_of(known_labels), [model_path, *data], force)
+    check_alike(sources)
+    labels, lines, n_labelled, n_correct = [], [], 0, 0
     for source in sources:  # with one file at a time in memory
-        samples = read_points(source, trained, needs_labels=False)
-        with samples_of(source.path):
-            labels_of_file = [label_text(label) for label in model.predict(samples.X).tolist()]
-            values = model.decision_function(samples.X) if scores else None
+        if is_linear_file and not source.is_table:
+            arrays = read_point_arrays(source, trained)
+            true_labels, (predicted, values) = arrays.labels, predicted_of(arrays)
+        else:
+            samples = read_points(source, trained, needs_labels=False)
+            with samples_of(source.path):
+                predicted = model.predict(samples.X)
+                values = model.decision_function(samples.X) if scores else None
+            true_labels = samples.y
+        labels_of_file = [label_text(label) for label in predicted.tolist()]
         labels += labels_of_file
+        if true_labels is not None and set(true_labels.tolist()) & set(classes.tolist()):
+            n_labelled, n_correct = (
+                n_labelled + len(predicted),
+                n_correct + int((predicted == true_labels).sum()),
+            )
         if scores:
             rows = values.reshape(len(labels_of_file), -1).tolist()
             labelled = zip(labels_of_file, rows, strict=True)
             lines += [" ".join([label, *map(repr, row)]) for label, row in labelled]
     lines = lines if scores else labels
     write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+    accuracy = {"accuracy": n_correct / n_labelled, "n_correct": n_correct} if n_labelled else {}
     if as_json:
         counts = {label: labels.count(label) for label in sorted(set(labels))}
-        print_json({"n_samples": len(labels), "predicted": counts, "predictions": path})
+        print_json({"n_samples": len(labels), **accuracy, "predicted": counts, "predictions": path})
+    elif accuracy and not quiet:
+        text = f"accuracy {accuracy['accuracy']:.6f}  ({n_correct} of {n_labelled})"
+        note(text) if path == "-" else print(text)
     return DONE
 
 

@@ -110,10 +110,15 @@ def read_samples(*sources):
         return samples
     from margins.readers.svmlight import matrix_of
 
+    return Samples(*matrix_of(arrays_of(sources)))
+
+
+def arrays_of(sources):
+    """Return the samples of all files in svmlight's format, to train on (CsrArrays)."""
     arrays = _joined([read_arrays(source, to_train=True) for source in sources])
     if arrays.shape[1] == 0:
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
-    return Samples(*matrix_of(arrays))
+    return arrays
 
 
 def _joined(parts):
@@ -192,6 +197,19 @@ def read_points(source, trained, *, needs_labels):
             lacking = "categories that are not in the model become zeros"
             note_of(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
         return Samples(X, y)
+    from margins.readers.svmlight import matrix_of
+
+    X, y = matrix_of(read_point_arrays(source, trained))
+    if X.shape[1] > d:
+        X = X[:, :d]
+    elif X.shape[1] < d:
+        X.resize((X.shape[0], d))
+    return Samples(X, y)
+
+
+def read_point_arrays(source, trained):
+    """Return the samples of a file in svmlight's format, with features that the model may lack."""
+    d, names = trained.n_features, trained.names
     if names is not None:
         raise CommandError(
             f"{source.path}: the model was trained on a table with columns {_few(names)}, but this file "
@@ -204,18 +222,13 @@ def read_points(source, trained, *, needs_labels):
                 "indices begin at 1. Leave it out."
             )
         source = source._replace(zero_based=trained.first_index == 0)
-    from margins.readers.svmlight import matrix_of
-
-    X, y = matrix_of(read_arrays(source, to_train=False))
-    if X.shape[1] > d:
-        unknown = set(X.indices[X.indices >= d].tolist())
+    arrays = read_arrays(source, to_train=False)
+    if arrays.shape[1] > d:
+        unknown = set(arrays.columns[arrays.columns >= d].tolist())
         largest = max(unknown) + 1 - source.zero_based
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
         note_of(source, f"{source.path}: features that are not in the model are left out: {indices}.")
-        X = X[:, :d]
-    elif X.shape[1] < d:
-        X.resize((X.shape[0], d))
-    return Samples(X, y)
+    return arrays
 
 
 def classifier_of(model):

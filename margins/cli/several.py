@@ -34,8 +34,10 @@ def files_and_model(files, output):
     """Split the arguments of `train` into data files and the model file: list of str, str."""
     if output is not None:
         return list(files), output
-    if len(files) == 1:
+    if len(files) == 1 and files[0] == "-":
         raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
+    if len(files) == 1:  # as LIBLINEAR and LIBSVM do
+        return list(files), f"{os.path.basename(files[0])}.model"
     if len(files) > 2:
         raise CommandError(
             f"train takes DATA and MODEL, or any number of data files with -o MODEL. Got {len(files)} "

@@ -2,6 +2,7 @@
 
 import contextlib
 
+from margins.cli.direct import usual_classifier
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import STUDY, check_output, check_replaceable, write_whole
 from margins.cli.models import make_classifier, model_and_samples, parameters_of, value_of, with_columns
@@ -17,6 +18,8 @@ def explain(data, parameters, read, scale, as_json):
     check_output()
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
+    is_text = not (scale or sources[0].is_table)
+    classifier.is_light = is_text and usual_classifier("auto", parameters) is not None
     model, samples = model_and_samples(classifier, scale, *sources)
     with samples_of(name_of(sources)):
         explanation = classifier.explain(_prepared(model, samples), samples.y)
@@ -179,7 +182,7 @@ def study(
     as_json,
 ):
     """Run a double cross-validation, print its result, and return the exit code."""
-    from margins.model_selection import Halving, double_cross_validation
+    from margins.model_selection import Halving, double_cross_validation, parameter_search
 
     source, parameters, grid = read(data), parameters_of(settings), _grid(grid)
     check_output()
@@ -196,10 +199,15 @@ def study(
     _check_lengths(source, samples, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
-    options |= {"outer": outer, "inner": inner, "cache": cache}
+    options["cache"] = cache
+    has_choice = any(len(values) > 1 for values in grid.values())
     grid = grid if halving is None else Halving(grid, halving)
     with _fits_of_study(source.path):
-        result = double_cross_validation(model, grid, samples.X, samples.y, **options)
+        if has_choice or halving is not None:
+            options |= {"outer": outer, "inner": inner}
+            result = double_cross_validation(model, grid, samples.X, samples.y, **options)
+        else:  # inner folds would choose among one setting
+            result = parameter_search(model, grid, samples.X, samples.y, cv=outer, **options)
     if output is not None:
         write_whole(output, result.to_json().encode())
     print(result.to_json() if as_json else result.summary())

@@ -1,14 +1,19 @@
 """`margins train`: a model file from samples, and a report of what is proven about it."""
 
 import contextlib
-import io
 import time
 import warnings
 
 from margins.cli.errors import DONE, NOT_PROVEN, samples_of
 from margins.cli.files import MODEL, check_output, check_replaceable, write_whole
+from margins.cli.models import check_as_text, checked, contents_of_model, make_classifier
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
+from margins.cli.samples import arrays_of, classifier_of, name_of, note_of
+from margins.cli.several import check_alike, files_and_model, reason_to_stream
 from margins.optional import require
+
+# The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
+SKOPS = ".skops"
 
 # Numbers of a certificate, in the order of the report.
 PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_bound")
@@ -16,39 +21,55 @@ PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_b
 
 def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
     """Train a classifier on files, write it to a model file, and return the exit code."""
-    from margins.cli.models import make_classifier
-    from margins.cli.samples import classifier_of, name_of, note_of
-    from margins.cli.several import check_alike, files_and_model, reason_to_stream
-    from margins.cli.streams import check_streamed
+    from margins.cli.direct import usual_classifier
 
     data, path = files_and_model(files, output)
     sources = [read(name) for name in data]
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
-    require("margins train", "skops")  # which writes the model file
-    from margins import persistence
-
-    classifier = make_classifier(algorithm, parameters)  # reports wrong parameters before wrong files
+    as_text = not path.endswith(SKOPS)
+    if as_text:
+        check_as_text(path, sources[0], scale)
+    else:
+        require("margins train", "skops")  # which writes the model file
+    usual = usual_classifier(algorithm, parameters) if as_text and not stream else None
+    is_direct = usual is not None
+    # Either reports wrong parameters before wrong files.
+    classifier = checked(usual) if is_direct else make_classifier(algorithm, parameters)
     check_alike(sources)
     reason = reason_to_stream(sources, stream, may_stream=output is not None)
     if reason is not None:
+        from margins.cli.streams import check_streamed
+
+        is_direct, classifier = False, make_classifier(algorithm, parameters)
         check_streamed(classifier, sources, reason)
         note_of(sources[0], f"{name_of(sources)}: streamed, because {reason}.")
+    known = []
     with live_progress(not quiet) as show:
         started = time.perf_counter()
-        model, samples, shape, known = _model_and_samples(classifier, scale, sources, reason is not None)
+        if is_direct:
+            model, samples = classifier, arrays_of(sources)
+            shape = samples.shape
+        elif reason is not None:
+            from margins.cli.streams import model_and_chunks
+
+            model, samples, shape, known = model_and_chunks(classifier, scale, sources)
+        else:
+            from margins.cli.models import model_and_samples
+
+            model, samples = model_and_samples(classifier, scale, *sources)
+            shape = samples.X.shape
         was_read = time.perf_counter()
         with samples_of(name_of(sources)):
             if show is not None:
                 show("training")
-            messages = fit(*samples, show)
+            messages = _fit(model, classifier, samples, is_direct, show)
         trained = time.perf_counter()
         if not sources[0].is_table:  # files to predict are read in the same way
             classifier_of(model).first_index_ = sources[0].first_index
-        file = io.BytesIO()
-        persistence.dump(model, file)
-    write_whole(path, file.getvalue())
+        contents = contents_of_model(model, as_text)
+    write_whole(path, contents)
     seconds = {"reading": was_read - started, "training": trained - was_read}
     seconds["writing"] = time.perf_counter() - trained
     report = report_of(algorithm, parameters, classifier_of(model), shape, seconds)
@@ -59,21 +80,21 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
     if as_json:
         print_json(report)
     elif not quiet:
-        print_report(report)
+        print_report(report, getattr(classifier_of(model), "certificates_", []))
     return DONE if report["converged"] else NOT_PROVEN
 
 
-def _model_and_samples(classifier, scale, sources, is_streamed):
-    """Return the model; the estimator to fit, X and y; the shape of the samples; and notes."""
-    if is_streamed:
-        from margins.cli.streams import model_and_chunks
+def _fit(model, classifier, samples, is_direct, show):
+    """Fit a model to CsrArrays, Samples or chunks, and return its warnings."""
+    if is_direct:
+        from margins.cli.direct import fit as fit_directly
 
-        model, chunks, shape, notes = model_and_chunks(classifier, scale, sources)
-        return model, (classifier, chunks, None), shape, notes
-    from margins.cli.models import model_and_samples
-
-    model, samples = model_and_samples(classifier, scale, *sources)
-    return model, (model, *samples), samples.X.shape, []
+        with messages_of(show, model) as messages:
+            warning = fit_directly(model, samples)
+        return [*messages, warning] if warning else messages
+    if hasattr(samples, "X"):
+        return fit(model, *samples, show)
+    return fit(classifier, samples, None, show)
 
 
 def fit(model, X, y, show=None):
@@ -86,7 +107,6 @@ def fit(model, X, y, show=None):
 @contextlib.contextmanager
 def messages_of(show, *models):
     """Return a context with the list of its warnings, as text; `show` gets lines of progress."""
-    from margins.cli.samples import classifier_of
     from margins.estimators.progress import progress_to
 
     classifiers = [classifier_of(model) for model in models if show is not None]
@@ -132,8 +152,8 @@ def report_of(name, parameters, classifier, shape, seconds):
     }
 
 
-def print_report(report):
-    """Print the report of a fit."""
+def print_report(report, certified):
+    """Print the report of a fit, and the sentence of its certificate with the largest gap."""
     settings = "".join(f" {key}={value}" for key, value in report["parameters"].items())
     certificates = report["certificates"]
     seconds = ", ".join(f"{step} {value:.3g} s" for step, value in report["seconds"].items())
@@ -142,12 +162,10 @@ def print_report(report):
         ("algorithm", report["algorithm"] + settings),
         ("samples", f"{report['n_samples']}, {sizes}"),
         ("solver", report["solver"]),
-        ("epochs", f"{report['epochs']}, with {report['updates']} updates"),
     ]
-    if certificates:
-        worst = max(certificate["gap"] for certificate in certificates)
-        least = min(certificate["fraction"] for certificate in certificates)
-        pairs.append(("proven", f"gap {worst:.4g}, fraction of the maximum margin {least:.6g}"))
+    if certified:
+        worst = max(certified, key=lambda certificate: certificate.gap)
+        pairs.append(("proven" if len(certified) == 1 else "proven at least", worst))
     pairs += [("converged", "yes" if report["converged"] else "no"), ("time", seconds)]
     print_pairs([*pairs, ("model", report["model"])])
     if 1 < len(certificates) <= 30:

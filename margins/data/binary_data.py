@@ -12,6 +12,7 @@ import numpy as np
 from margins._sparse import Rows
 from margins.data._binary_data import LARGEST_SQNORM, SMALLEST_SQNORM, BinaryData
 from margins.data._structure import all_ones, stores_twice
+from margins.readers.svmlight import CsrArrays
 
 MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
@@ -20,9 +21,9 @@ LABELS = np.array([-1, 1], dtype=np.int8)
 
 
 def is_sparse(X):
-    """Return whether X is a sparse matrix of SciPy; before SciPy is imported, nobody has made one."""
+    """Return whether X is sparse, of SciPy or CsrArrays; before SciPy is imported, it has made none."""
     scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and scipy_sparse.issparse(X)
+    return (scipy_sparse is not None and scipy_sparse.issparse(X)) or isinstance(X, CsrArrays)
 
 
 def rows_of(X):

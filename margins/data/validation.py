@@ -66,11 +66,16 @@ def validate_samples(estimator, X, y, name):
     classes, codes = _classes(y)
     if is_ready and 2 * len(classes) > len(y):
         _check_targets(y)  # warns that there are unusually many classes
+    check_several(name, classes)
+    return ValidSamples(X, y, codes, classes, feature_names)
+
+
+def check_several(name, classes):
+    """Raise a ValueError if there is only one class."""
     if len(classes) < 2:
         raise ValueError(
             f"y of {name} must hold at least 2 classes. Got 1 class: {classes.tolist()[0]!r}."
         )
-    return ValidSamples(X, y, codes, classes, feature_names)
 
 
 def _check_targets(y):

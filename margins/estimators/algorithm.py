@@ -260,6 +260,7 @@ class PlannedAlgorithm(Algorithm):
     )
 
     prefers_cached = True  # for `decomposition`: see `Training`
+    is_light = False  # True: begin with solvers that import NumPy alone, as the command line does
 
     def check_parameters(self) -> None:
         if self.max_iter == -1:
@@ -317,7 +318,8 @@ class PlannedAlgorithm(Algorithm):
         -------
         margins.solvers.plans.Plan
         """
-        return plan(problem, specification, self.solver, is_warm=is_warm, start=start)
+        light = self.is_light
+        return plan(problem, specification, self.solver, is_warm=is_warm, start=start, is_light=light)
 
     def _rows(self, X, kernel):
         if kernel == LINEAR and reads_gram(X, self.solver):

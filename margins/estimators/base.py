@@ -46,7 +46,16 @@ from margins.training.training_set import TrainingSet
 # What authors of algorithms define or call, and tab completion does not show; docs/extending.md.
 HOOKS = frozenset(
     ("centre", "check_parameters", "chunk_rules", "describe", "falling_rate", "first_theta")
-    + ("is_online", "new_cache", "new_state", "online_averaging", "online_rules", "phases", "plan")
+    + (
+        "is_light",
+        "is_online",
+        "new_cache",
+        "new_state",
+        "online_averaging",
+        "online_rules",
+        "phases",
+        "plan",
+    )
     + ("prefers_cached", "set_fitted", "specification", "thresholds", "training_set")
     + ("training_set_of", "units_of", "update_rule", "why_not_in_partitions")
 )

@@ -1,9 +1,8 @@
 """The fitted attributes of classifiers, made from a fit that has ended."""
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import array_of_each
+from margins.data.binary_data import array_of_each, is_sparse
 from margins.kernels import LINEAR
 from margins.solvers.balance import balanced
 from margins.training.model import KernelModel, LinearModel, model_of
@@ -116,7 +115,7 @@ def fitted_model(classifier):
 def dense_coef(classifier):
     """Return `coef_` of a linear classifier as an array, also after `sparsify` (ndarray of float64)."""
     coef = classifier.coef_
-    return coef.toarray() if sparse.issparse(coef) else coef
+    return coef.toarray() if is_sparse(coef) else coef
 
 
 def _dual_of(outcome):

@@ -21,6 +21,7 @@ from margins.readers.models import (
     KernelFile,
     LinearFile,
     by_sorted_label,
+    integer_label,
     linear_file,
     parsed_model,
     text_of,
@@ -29,7 +30,6 @@ from margins.readers.svmlight import CsrArrays
 from margins.training.schemes import fitted_scheme, scheme_of
 
 NAMES = {"polynomial": "poly"}  # of kernels here, where LIBSVM has another name
-LARGEST_LABEL = 2**31 - 1
 
 
 def load_libsvm(path: Any, *, n_features: int | None = None) -> MarginClassifier:
@@ -79,10 +79,15 @@ def load_libsvm(path: Any, *, n_features: int | None = None) -> MarginClassifier
     """
     with open(path, "rb") as file:
         model = parsed_model(file.read(), os.fspath(path))
-    classifier = _from_linear(model) if isinstance(model, LinearFile) else _from_kernel(model, path)
+    classifier = classifier_of_file(model, path)
     if n_features is not None:
         _widen(classifier, n_features)
     return classifier
+
+
+def classifier_of_file(model: LinearFile | KernelFile, path: Any) -> MarginClassifier:
+    """Return the classifier in the contents of a file."""
+    return _from_linear(model) if isinstance(model, LinearFile) else _from_kernel(model, path)
 
 
 def dump_libsvm(classifier: Any, path: Any) -> None:
@@ -115,7 +120,7 @@ def model_file(classifier: Any) -> LinearFile | KernelFile:
     """Return a fitted classifier in the form of one of the two programs."""
     classifier = selected(classifier)
     check_exportable(classifier, "dump_libsvm")
-    labels = [_integer(label) for label in classifier.classes_.tolist()]
+    labels = [integer_label(label) for label in classifier.classes_.tolist()]
     scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_") and not scheme.has_pairs:
         return _linear_file(classifier, labels)
@@ -125,13 +130,6 @@ def model_file(classifier: Any) -> LinearFile | KernelFile:
             "with a kernel: fit it with multi_class='ovo'."
         )
     return _kernel_file(classifier, labels)
-
-
-def _integer(label: Any) -> int:
-    is_number = isinstance(label, int | float) and not isinstance(label, bool)
-    if not is_number or not abs(label) <= LARGEST_LABEL or int(label) != label:
-        raise ValueError(f"Labels of dump_libsvm must be integers of 32 bits. Got {label!r}.")
-    return int(label)
 
 
 def _linear_file(classifier: Any, labels: list[int]) -> LinearFile:

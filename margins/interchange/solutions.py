@@ -218,10 +218,13 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     """Return a classifier of margins; its specification says which problem it solves."""
     check_exportable(model, CALLER)
     specification = model.specification(np.ones(1))
+    states_penalty = hasattr(model, "n_iter_")  # a file of LIBLINEAR or LIBSVM does not
+    C = float(specification.C) if states_penalty else _penalty_of(stated, samples)
     facts = {
-        "C": float(specification.C),
+        "C": C,
+        **({} if states_penalty else stated | {"C": C}),
         "loss": specification.loss,
-        "class_weight": model.class_weight,
+        "class_weight": model.class_weight if states_penalty else stated.get("class_weight"),
         "penalize_intercept": not specification.has_free_intercept,
         "multi_class": "ovo" if fitted_scheme(model).has_pairs else "ovr",
     }
@@ -239,15 +242,20 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     return Solution(optimum, None, model.intercept_, model.classes_, dual_coef)
 
 
+def _penalty_of(stated: dict[str, Any], samples: Samples) -> float:
+    """Return C of a model that does not state it."""
+    if ("C" in stated) == ("alpha" in stated):
+        raise ValueError(
+            f"Exactly one of C and alpha of {CALLER} must be passed for a model that does not state it."
+        )
+    return float(stated["C"]) if "C" in stated else 1 / (stated["alpha"] * samples.n_samples())
+
+
 def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples) -> Solution:
     """Return a tuple (coef, intercept) or, with a kernel, (dual_coef, intercept)."""
     if len(model) != 2:
         raise ValueError(f"model of {CALLER} must be {ALLOWED}. Got a tuple of {len(model)} elements.")
-    facts = dict(stated)
-    if ("C" in facts) == ("alpha" in facts):
-        raise ValueError(f"Exactly one of C and alpha of {CALLER} must be passed with arrays.")
-    if "alpha" in facts:
-        facts["C"] = 1 / (facts.pop("alpha") * samples.n_samples())
+    facts = {**stated, "C": _penalty_of(stated, samples)}
     values = np.atleast_2d(host_array(model[0]))
     has_intercept = model[1] is not None
     intercept = host_array(model[1] if has_intercept else 0.0).ravel()

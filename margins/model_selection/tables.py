@@ -163,9 +163,8 @@ def summary(study: Any) -> str:
     lockstep = "yes" if study.lockstep else f"no: {study.lockstep_reason}"
     name = display_name_of_path(study.estimator)
     head = f"{study.protocol} of {name}, {study.refit} decides, seed {study.seed}"
-    lines = [head, f"lockstep: {lockstep}"]
+    how = ["", f"lockstep: {lockstep}"]
     if study.path:
-        lines.append("path: yes, each fit started from the fit of the next smaller C")
-    return "\n".join(
-        [*lines, "", aligned(rows, left=(0, len(rows[0]) - 1)), "", "chosen by", *frequencies]
-    )
+        how.append("path: yes, each fit started from the fit of the next smaller C")
+    table = aligned(rows, left=(0, len(rows[0]) - 1))
+    return "\n".join([head, "", table, "", "chosen by", *frequencies, *how])

@@ -18,6 +18,7 @@ SOLVERS = {
     "L2R_L2LOSS_SVC": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
 }
+LARGEST_LABEL = 2**31 - 1
 # The kernels of LIBSVM, and their parameters in the order of its files.
 KERNELS = {
     "linear": (),
@@ -54,6 +55,14 @@ class KernelFile(NamedTuple):
     coefficients: np.ndarray  # float64, shape (n_support, n_classes - 1)
     vectors: CsrArrays  # with a precomputed kernel: the number of the sample as the only value, from 1
     has_probabilities: bool = False
+
+
+def integer_label(label):
+    """Return a label as an integer of 32 bits, which both programs read, or raise a ValueError."""
+    is_number = isinstance(label, int | float) and not isinstance(label, bool)
+    if not is_number or not abs(label) <= LARGEST_LABEL or int(label) != label:
+        raise ValueError(f"Labels of LIBLINEAR and LIBSVM must be integers of 32 bits. Got {label!r}.")
+    return int(label)
 
 
 def linear_file(labels, coef, intercept, rho, is_hinge):

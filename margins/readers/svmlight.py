@@ -49,6 +49,28 @@ class CsrArrays(NamedTuple):
     labels: np.ndarray  # int64, shape (m,)
     skipped: tuple[str, ...] = ()  # the names among qid, sid and cost that were skipped
 
+    # What a fit reads of SciPy's CSR matrix.
+
+    @property
+    def data(self):
+        return self.values
+
+    @property
+    def indices(self):
+        return self.columns
+
+    @property
+    def indptr(self):
+        return self.starts
+
+    @property
+    def nnz(self):
+        return len(self.values)
+
+    @property
+    def has_canonical_format(self):
+        return True  # the reader rejects anything else
+
 
 def parsed(
     text, path, zero_based=False, largest=LARGEST_INDEX, option="zero_based=True", may_be_empty=False

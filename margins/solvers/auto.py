@@ -305,8 +305,10 @@ def plan_of_partitions(n_weights, n_samples, n_stored):
     )
 
 
-def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tuning=TUNING):
-    """Choose the solvers of a problem."""
+def plan(
+    problem, specification, solver="auto", *, is_warm=False, start=None, tuning=TUNING, is_light=False
+):
+    """Choose the solvers of a problem; `is_light`: begin with those that import NumPy alone."""
     planner = _Planner(problem, specification, is_warm, start, tuning)
     if solver == "auto":
         strategy, reason = planner.choice()
@@ -317,6 +319,8 @@ def plan(problem, specification, solver="auto", *, is_warm=False, start=None, tu
         reasons = "; ".join(f"{name!r}: {reason_not_applicable(name, problem)}" for name in SOLVERS)
         raise ValueError(f"No solver is applicable here. {reasons}.")
     if solver == "auto":
+        if is_light and reason_not_applicable("conjugate", problem) is None:
+            return Plan(lambda: planner.light(strategy), f"{reason}; first what imports NumPy alone")
         return Plan(planner.phases_by(strategy), reason)
     why_not = reason_not_applicable(solver, problem)
     if why_not is not None:
@@ -469,6 +473,12 @@ class _Planner:
 
     def _plan_of_soft_margin(self, problem, specification, is_warm, start):
         return plan(problem, specification, is_warm=is_warm, start=start, tuning=self.tuning)
+
+    def light(self, strategy):
+        """Plan conjugate passes, and another strategy if they take longer than SciPy's import."""
+        work = self.tuning.conjugate.light_work
+        yield self.builder.conjugate_before_newton(work / max(self.problem.data.rows.n_stored, 1))
+        yield from self.phases_by(strategy)()
 
     def conjugate(self):
         """Plan conjugate passes alone."""

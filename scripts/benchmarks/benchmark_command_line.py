@@ -1,8 +1,8 @@
-"""Processor seconds of whole processes: ``margins train`` and LIBLINEAR's ``train`` on the same files.
+"""Processor seconds of whole processes: `margins` and LIBLINEAR's programs on the same files.
 
 python scripts/benchmarks/benchmark_command_line.py one.svm other.svm
 
-Needs the program of the Debian package liblinear-tools (or another, by --liblinear).
+Needs the programs of the Debian package liblinear-tools.
 """
 
 import os
@@ -29,26 +29,34 @@ def seconds_of(command):
 def main(arguments=None):
     """Print a table of seconds."""
     parser = reporting.parser_of(__doc__)
-    option = parser.add_argument
-    option("files", nargs="+", help="in svmlight's format")
-    option("--liblinear", default=shutil.which("liblinear-train"), help="their program")
-    option("--repeats", type=int, default=15)
+    parser.add_argument("files", nargs="+", help="in svmlight's format")
+    parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args(arguments)
-    if options.liblinear is None:
+    if shutil.which("liblinear-train") is None:
         parser.error("liblinear-train is not installed: apt install liblinear-tools")
-    margins = Path(sys.executable).with_name("margins")
+    margins, rows = Path(sys.executable).with_name("margins"), []
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
+        model, output = f"{folder}/model", f"{folder}/output"
         for file in options.files:
-            commands = (
-                [margins, "train", "-q", file, f"{folder}/model.skops"],
-                [options.liblinear, "-q", file, f"{folder}/model"],
-            )
-            runs = [[seconds_of(command) for command in commands] for _ in range(options.repeats)]
-            ours, theirs = map(min, zip(*runs, strict=True))
-            rows.append([Path(file).stem, f"{ours:.3f} s", f"{theirs:.3f} s", f"{ours / theirs:.2f}"])
-    print(reporting.markdown(["data", "`margins train`", "LIBLINEAR's `train`", "ratio"], rows))
+            theirs = f"{folder}/theirs"
+            for task, *commands in (
+                (
+                    "train",
+                    [margins, "train", "-q", file, model],
+                    ["liblinear-train", "-q", file, theirs],
+                ),
+                (
+                    "predict",
+                    [margins, "predict", "-q", model, file, output],
+                    ["liblinear-predict", "-q", file, theirs, output],
+                ),
+            ):
+                runs = [[seconds_of(command) for command in commands] for _ in range(options.repeats)]
+                least = list(map(min, zip(*runs, strict=True)))
+                ratio = f"{least[0] / least[1]:.2f}"
+                rows.append([Path(file).stem, task, *(f"{value:.3f} s" for value in least), ratio])
+    print(reporting.markdown(["data", "command", "`margins`", "LIBLINEAR", "ratio"], rows))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def test_a_model_is_trained_predicts_and_is_evaluated(run, train_file, test_file, tmp_path):
     model, predictions = tmp_path / "m.skops", tmp_path / "p.txt"
     assert run("train", train_file, model).code == 0
-    assert run("predict", model, test_file, predictions) == (0, "", "")
     X, y = samples(seed=1)
     expected = load(model).predict(X)
+    share = f"accuracy {np.mean(expected == y):.6f}  ({np.sum(expected == y)} of {len(y)})\n"
+    assert run("predict", model, test_file, predictions) == (0, share, "")
+    assert run("predict", model, test_file, predictions, "-q") == (0, "", "")  # it may replace its own
     assert predictions.read_text().split() == [str(label) for label in expected.tolist()]
     result = run("evaluate", model, test_file, "--json").json
     assert result["accuracy"] == np.mean(expected == y) and result["n_samples"] == len(y)
@@ -85,8 +87,9 @@ def test_fields_that_are_skipped_are_noted_once_for_each_file(run, train_file, t
     trained = run("train", path, model)
     assert (trained.code, trained.err) == (0, note)
     assert run("train", path, model, "-q") == (0, "", "")
-    plain = run("predict", model, train_file)
-    assert run("predict", model, path) == (0, plain.out, note)
+    plain = run("predict", model, train_file, "-q")
+    assert run("predict", model, path).err.startswith(note)
+    assert run("predict", model, path, "-q") == (0, plain.out, "")
 
 
 def test_features_that_the_model_does_not_have_are_left_out(run, train_file, tmp_path):
@@ -100,15 +103,15 @@ def test_features_that_the_model_does_not_have_are_left_out(run, train_file, tmp
         points.write_text(text)
         result = run("predict", model, points)
         left_out = f"features that are not in the model are left out: {indices}.\n"
-        assert result == (0, "1\n-1\n", f"note: {points}: {left_out}")
+        assert result == (0, "1\n-1\n", f"note: {points}: {left_out}accuracy 1.000000  (2 of 2)\n")
         assert run("predict", model, points, "-q") == (0, "1\n-1\n", "")
         assert left_out in run("path", train_file, "--points", "2", "--test", points).err
     points.write_text("1 1:5\n-1 1:-5\n")
-    assert run("predict", model, points) == (0, "1\n-1\n", "")
+    assert run("predict", model, points, "-q") == (0, "1\n-1\n", "")
     points.write_text("1 0:5\n-1 0:-5\n")
     run("train", points, model, "--zero-based")
     points.write_text("1 0:5 1000000:3\n-1 0:-5\n")
-    assert run("predict", model, points).err.endswith("are left out: index 1000000.\n")
+    assert "are left out: index 1000000.\n" in run("predict", model, points).err
 
 
 def test_a_table_with_categories_is_trained_and_predicted(run, table_file, tmp_path):
@@ -193,7 +196,9 @@ def test_samples_may_come_from_a_pipe(run, train_file, tmp_path, monkeypatch, op
 def test_it_runs_as_a_module_that_reads_and_writes_pipes(run, train_file, tmp_path):
     run("train", train_file, tmp_path / "m.skops")
     paths = (sys.executable, tmp_path / "m.skops", train_file)
-    command = "{} -m margins predict {} - < {} | head -1".format(*(shlex.quote(str(p)) for p in paths))
+    command = "{} -m margins predict -q {} - < {} | head -1".format(
+        *(shlex.quote(str(p)) for p in paths)
+    )
     result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=True)
     expected = run("predict", tmp_path / "m.skops", train_file).out.splitlines()[0]
     assert (result.stdout, result.stderr) == (expected + "\n", "")

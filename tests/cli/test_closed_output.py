@@ -32,7 +32,7 @@ PRINTING = (
     "train train.svm new.skops -q --json",
 )
 UNREAD = PRINTING[:8:2]
-SILENT = ("train train.svm n.skops -q", "predict m.skops train.svm n.txt")
+SILENT = ("train train.svm n.skops -q", "predict m.skops train.svm n.txt -q")
 ACCENTED = "train train.svm mod\u00e8le.skops"
 CLOSED = "margins: standard output: cannot be written: Bad file descriptor\n"
 

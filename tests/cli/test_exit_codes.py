@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         ("train TRAIN m.skops -C -1", 2, "C of MarginClassifier must be"),
         ("train TRAIN m.skops --eps small", 2, "eps of MarginClassifier must be"),
         ("train TRAIN m.skops -p C", 2, "NAME=VALUE"),
-        ("train TRAIN", 2, "Missing argument 'MODEL'"),
+        ("train -", 2, "Missing argument 'MODEL'"),
         ("train TABLE m.skops", 2, "a table needs --target NAME"),
         ("train TABLE m.skops --target sold", 2, "there is no column 'sold'. Columns: 'size'"),
         ("predict TRAIN TRAIN", 3, "is not a model file of skops, or is damaged"),

@@ -31,7 +31,9 @@ def write(run, train_file, tmp_path):
 @pytest.mark.parametrize("name", WRITING)
 @pytest.mark.parametrize("contents", [b"1 1:1\n-1 1:-1\n", b"1\n-1\n", b"PK\x03\x04", b'{"a": 1}'])
 def test_a_file_of_something_else_is_overwritten_by_force_alone(write, tmp_path, name, contents):
-    output = tmp_path / "other"
+    if name == "predict":
+        contents += b"2\n"  # no label of the model
+    output = tmp_path / "other.skops"
     output.write_bytes(contents)
     result = write(name, output)
     assert result.code == 3 and "--force" in result.err and str(output) in result.err
@@ -45,13 +47,13 @@ def test_an_earlier_output_is_replaced(write, tmp_path, name):
     assert write(name, output).code == write(name, output).code == 0
 
 
-def test_predictions_are_not_replaced_but_an_empty_file_is(write, tmp_path):
+def test_predictions_and_empty_files_are_replaced(write, tmp_path):
     output = tmp_path / "new"
     output.touch()
     assert write("predict", output).code == 0
     before = output.read_bytes()
-    assert write("predict", output, "--scores").code == 3 and output.read_bytes() == before
-    assert write("predict", output, "--scores", "--force").code == 0 and output.read_bytes() != before
+    assert write("predict", output, "--scores").code == 0 and output.read_bytes() != before
+    assert write("predict", output).code == 0 and output.read_bytes() == before
 
 
 @pytest.mark.parametrize("link", [None, os.link, os.symlink])

@@ -301,7 +301,7 @@ def test_only_one_argument_is_the_model_without_an_option(run, train_file, test_
     model = tmp_path / "m.skops"
     result = run("train", train_file, test_file, model)
     assert result.code == 2 and "-o" in result.err and "Got 3 files" in result.err
-    result = run("train", train_file)
+    result = run("train", "-")
     assert result.code == 2 and "Missing argument 'MODEL'" in result.err
     assert run("train").code == 2
     assert run("train", train_file, test_file).code == 3  # exists, and is no model

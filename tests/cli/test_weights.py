@@ -12,9 +12,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_features_of_svmlight_are_their_indices_in_the_file(run, tmp_path, n_classes):
     write_svmlight(tmp_path / "train.svm", *samples(n_classes))
-    run("train", tmp_path / "train.svm", tmp_path / "model", "-q")
-    rows = run("weights", tmp_path / "model", "--top", "2", "--json").json
-    coefs = load(tmp_path / "model").coef_
+    run("train", tmp_path / "train.svm", tmp_path / "model.skops", "-q")
+    rows = run("weights", tmp_path / "model.skops", "--top", "2", "--json").json
+    coefs = load(tmp_path / "model.skops").coef_
     assert len(rows) == 2 * len(coefs)
     for row in range(len(coefs)):
         order, listed = np.argsort(-np.abs(coefs[row]))[:2], rows[2 * row : 2 * row + 2]
@@ -24,8 +24,8 @@ def test_features_of_svmlight_are_their_indices_in_the_file(run, tmp_path, n_cla
 
 def test_columns_and_categories_of_tables_have_their_names(run, tmp_path, table_file):
     options = ("--target", "bought", "--categorical", "colour,shop", "--scale", "-q")
-    assert run("train", table_file, tmp_path / "model", *options).code == 0
-    result = run("weights", tmp_path / "model")
+    assert run("train", table_file, tmp_path / "model.skops", *options).code == 0
+    result = run("weights", tmp_path / "model.skops")
     names = {line.split()[1] for line in result.out.splitlines()[1:]}
     assert {"size", "colour_blue", "colour_red"} <= names
     assert {line.split()[0] for line in result.out.splitlines()[1:]} == {"yes"}
@@ -33,21 +33,21 @@ def test_columns_and_categories_of_tables_have_their_names(run, tmp_path, table_
 
 def test_pairs_of_classes_are_named(run, tmp_path):
     write_svmlight(tmp_path / "train.svm", *samples(n_classes=3))
-    run("train", tmp_path / "train.svm", tmp_path / "model", "-q", "-p", "multi_class=ovo")
-    rows = run("weights", tmp_path / "model", "--top", "1", "--json").json
+    run("train", tmp_path / "train.svm", tmp_path / "model.skops", "-q", "-p", "multi_class=ovo")
+    rows = run("weights", tmp_path / "model.skops", "--top", "1", "--json").json
     assert [row["class"] for row in rows] == ["0, not 1", "0, not 2", "1, not 2"]
 
 
 def test_a_kernel_model_has_no_weights_to_list(run, tmp_path, train_file):
-    run("train", train_file, tmp_path / "model", "--kernel", "rbf", "-q")
-    result = run("weights", tmp_path / "model")
+    run("train", train_file, tmp_path / "model.skops", "--kernel", "rbf", "-q")
+    result = run("weights", tmp_path / "model.skops")
     assert result.code == 2 and "must hold a linear classifier" in result.err
 
 
 def test_class_weights_reach_the_classifier(run, tmp_path, train_file):
     for option in (("--class-weight", "1=5,-1=0.5"), ("-p", "class_weight={1: 5, -1: 0.5}")):
-        run("train", train_file, tmp_path / option[0], *option, "-q")
-    one, other = (load(tmp_path / name) for name in ("--class-weight", "-p"))
+        run("train", train_file, tmp_path / f"{option[0]}.skops", *option, "-q")
+    one, other = (load(tmp_path / name) for name in ("--class-weight.skops", "-p.skops"))
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.class_weight == {1: 5, -1: 0.5}
 

@@ -57,15 +57,18 @@ def test_every_algorithm_has_a_row_with_its_error_and_time(capsys):
 
 
 def test_the_least_seconds_of_both_programs_are_printed_for_each_file(monkeypatch, capsys):
-    seconds, commands = iter([0.5, 0.25, 0.75, 0.125]), []
+    seconds, commands = iter([0.5, 0.25, 0.75, 0.125, 1.0, 0.5, 1.0, 0.5]), []
+    monkeypatch.setattr(benchmark_command_line.shutil, "which", lambda name: name)
     monkeypatch.setattr(
         benchmark_command_line, "seconds_of", lambda command: commands.append(command) or next(seconds)
     )
-    benchmark_command_line.main(["data/tiny.svm", "--repeats", "2", "--liblinear", "their-train"])
-    assert capsys.readouterr().out.splitlines()[-1] == "| tiny | 0.500 s | 0.125 s | 4.00 |"
+    benchmark_command_line.main(["data/tiny.svm", "--repeats", "2"])
+    train, predict = capsys.readouterr().out.splitlines()[-2:]
+    assert train == "| tiny | train | 0.500 s | 0.125 s | 4.00 |"
+    assert predict == "| tiny | predict | 1.000 s | 0.500 s | 2.00 |"
     ours, theirs = commands[:2]
     assert ours[0].name == "margins" and ours[1:4] == ["train", "-q", "data/tiny.svm"]
-    assert theirs[:3] == ["their-train", "-q", "data/tiny.svm"] and commands[2:] == commands[:2]
+    assert theirs[:3] == ["liblinear-train", "-q", "data/tiny.svm"] and commands[2:4] == commands[:2]
 
 
 @pytest.mark.parametrize("kernel, n_settings", [("linear", 36), ("rbf", 25)])

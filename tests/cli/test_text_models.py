@@ -1,0 +1,134 @@
+"""Model files as text: the road from svmlight files to a model and predictions without scikit-learn."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cli.conftest import samples, write_svmlight
+
+import margins
+from margins.interchange import load_libsvm
+
+LISTED = """
+import sys
+from margins.cli.app import main
+code = main(sys.argv[1:])
+names = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
+print(code, *sorted(name for name in names if not name.startswith("_")), file=sys.stderr)
+"""
+
+
+def test_train_and_predict_import_numpy_and_click_alone(train_file, tmp_path):
+    for command in (
+        ("train", train_file, tmp_path / "m"),
+        ("train", train_file, tmp_path / "m", "--loss", "hinge", "--class-weight", "balanced"),
+        ("predict", tmp_path / "m", train_file, tmp_path / "p"),
+    ):
+        result = subprocess.run([sys.executable, "-c", LISTED, *command], capture_output=True, text=True)
+        code, *packages = result.stderr.split("\n")[-2].split()
+        allowed = {"click", "cython_runtime", "margins", "numpy"}
+        assert code == "0" and not [
+            name for name in packages if name not in allowed and "edit" not in name
+        ]
+
+
+@pytest.mark.parametrize("options", [(), ("--loss", "hinge", "-C", "5"), ("-p", "fit_intercept=false")])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_text_model_is_that_of_the_classifier(run, tmp_path, options, n_classes):
+    data = tmp_path / "data.svm"
+    X, y = samples(n_classes)
+    write_svmlight(data, X, y)
+    trained = run("train", data, tmp_path / "m", *options, "--json").json
+    model = load_libsvm(tmp_path / "m")
+    parameters = {"loss": "hinge", "C": 5.0} if "-C" in options else {}
+    certificates = margins.certify(model, X, y, C=parameters.get("C", 1.0)).certificates
+    for proof, certificate in zip(trained["certificates"], certificates, strict=True):
+        assert proof["primal"] == pytest.approx(certificate.primal, rel=1e-9)
+        assert proof["dual"] <= certificate.primal
+    predicted = run("predict", tmp_path / "m", data, "-q").out.split()
+    np.testing.assert_array_equal(np.array(predicted, int), model.predict(X))
+    scores = run("predict", tmp_path / "m", data, "--scores", "-q").out.split("\n")[0].split()[1:]
+    np.testing.assert_allclose(np.array(scores, float), np.ravel(model.decision_function(X[:1])))
+    liblinear = shutil.which("liblinear-predict")
+    if liblinear is not None:
+        subprocess.run([liblinear, "-q", data, tmp_path / "m", tmp_path / "theirs"], check=True)
+        assert (tmp_path / "theirs").read_text().split() == predicted
+
+
+def test_other_algorithms_kernels_and_streams_are_text_too(run, train_file, tmp_path):
+    for options in (
+        ("-a", "pdm"),
+        ("--kernel", "rbf"),
+        ("--stream", "-o", tmp_path / "m"),
+        ("-p", "penalize_intercept=false"),
+        ("--class-weight", "1=2,-1=0.5"),
+        ("-C", "inf"),
+    ):
+        files = [train_file] if "-o" in options else [train_file, tmp_path / "m"]
+        assert run("train", *files, *options).code in (0, 4), options
+        result = run("evaluate", tmp_path / "m", train_file, "--json")
+        assert result.json["accuracy"] > 0.8, options
+
+
+def test_without_a_model_its_name_is_that_of_the_data(run, train_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("train", train_file).code == 0
+    assert (tmp_path / f"{train_file.name}.model").read_text().startswith("solver_type ")
+
+
+def test_what_a_text_cannot_hold_needs_skops(run, train_file, table_file, tmp_path):
+    for files, message in (
+        ((table_file, tmp_path / "m", "--target", "bought"), "columns with names"),
+        ((train_file, tmp_path / "m", "--scale"), "--scale"),
+        ((train_file, tmp_path / "m", "--zero-based"), "--zero-based"),
+        ((train_file, tmp_path / "m", "-a", "voted-perceptron"), "must have a weight vector"),
+    ):
+        result = run("train", *files)
+        assert result.code == 2 and message in result.err and ".skops" in result.err
+    train_file.write_text("1 1:1\n99999999999 1:-1\n")
+    result = run("train", train_file, tmp_path / "m")
+    assert result.code == 2 and "integers of 32 bits. Got 99999999999" in result.err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "ours"),
+    [
+        ("-s 2", "--loss"),
+        ("-t 2", "--kernel"),
+        ("-c 1", "-C"),
+        ("-B 1", "intercept_scaling"),
+        ("-w1 5", "--class-weight"),
+        ("-w-1 5", "--class-weight"),
+        ("-v 5", "compare"),
+        ("-e 0.1", "--eps"),
+    ],
+)
+def test_options_of_liblinear_are_answered_with_ours(run, train_file, options, ours):
+    result = run("train", *options.split(), train_file, "m")
+    assert result.code == 2
+    assert f"No such option: {options.split()[0]}. Here it is" in result.err and ours in result.err
+
+
+def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
+    for name, options in (("m", ("-C", "1")), ("m.skops", ()), ("rbf.skops", ())):
+        more = ("--kernel", "rbf") if name == "rbf.skops" else ()
+        assert run("train", train_file, tmp_path / name, *more).code == 0
+        result = run("certify", tmp_path / name, train_file, *options, "--json").json
+        (proof,) = result["certificates"]
+        assert proof["gap"] < 0.03 and proof["dual"] > 0 and result["n_different"] <= 2
+        text = run("certify", tmp_path / name, train_file, *options).out
+        assert "above the optimum" in text and "training predictions differ" in text
+    result = run("certify", tmp_path / "m", train_file)
+    assert result.code == 3 and "Exactly one of C and alpha" in result.err
+    result = run("certify", tmp_path / "m.skops", train_file, "-C", "3")
+    assert result.code == 3 and "must be omitted, or 1.0" in result.err
+
+
+def test_a_study_of_one_setting_has_no_inner_folds(run, train_file):
+    text = run("study", train_file, "-g", "C=1", "--outer", "3").out
+    assert text.startswith("parameter search of") and "\n2 " in text and "\n3 " not in text
+    text = run("study", train_file, "-g", "C=1,2", "--outer", "2", "--inner", "2").out
+    assert "lockstep" in text.splitlines()[-1] + text.splitlines()[-2]
