@@ -18,11 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from margins._update import WeightVector
-from margins.certificate import Certificate
+from margins.certificate import Certificate, Standing
 from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, of_each, rows_of
 from margins.data.chunks import Chunks, is_in_parts, read_chunk
 from margins.data.validation import n_rows_of, validate_samples, weighted_samples
+from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.interchange.solutions import CALLER, Part, Samples, Solution, read_model
@@ -30,6 +31,7 @@ from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.linalg.threads import n_threads_of, team_of
 from margins.losses import Loss
+from margins.losses.losses import Bounds
 from margins.parameters import Interval, check
 from margins.solvers.balance import balanced
 from margins.solvers.indefinite import known_indefinite
@@ -248,6 +250,8 @@ class _Proven:
     def model(self) -> Any:
         """Return the solution as a fitted classifier, which predicts as it does."""
         solution = self._solution
+        if solution.classifier is not None:
+            return solution.classifier
         model: Any = copy.copy(self.fitted())
         model.intercept_ = np.array(solution.intercept)
         if solution.coef is not None:
@@ -330,6 +334,8 @@ class _Proven:
                     f"{np.count_nonzero(dual < 0)} samples: X and y must be those that the model was "
                     "fitted to."
                 )
+        if solution.classifier is not None:
+            return _proof_of_expansion(solution.classifier, training_set, index, data, loss)
         hypothesis: Any
         weights, intercept = WeightVector(data.rows.n_features, len(data)), solution.intercept[index]
         if solution.coef is None:
@@ -428,6 +434,27 @@ class _ProvenParts:
     def advice(self) -> str:
         """Return the advice for the part with the largest gap."""
         return max(self._parts, key=lambda part: part.certificates[0].gap).advice()
+
+
+def _proof_of_expansion(
+    classifier: Any, training_set: TrainingSet, index: int, data: Any, loss: Loss
+) -> Proof:
+    """Return the proof of the objective of a sum over support vectors that are none of the samples."""
+    model, scheme, codes = fitted_model(classifier), training_set.scheme, training_set.samples.codes
+    rows: Any = slice(None)
+    coefficients = model.dual_coef[min(index, len(model.dual_coef) - 1)]
+    if scheme.has_pairs:
+        pair = first, second = scheme.pairs[index]
+        rows = np.concatenate([np.flatnonzero(codes == code) for code in pair])
+        of_first, of_second = model.dual_coef[second - 1], model.dual_coef[first]
+        coefficients = np.where(model.codes == first, of_first, 0.0)
+        coefficients += np.where(model.codes == second, of_second, 0.0)
+    margins = data.signs * model.scores(training_set.samples.X[rows])[:, index]
+    of_vectors = model.scores(model.support_vectors)[:, index] - model.intercept[index]
+    sqnorm = max(float(coefficients @ of_vectors), 0.0)
+    constant = loss.constant_objective(data.signs, math.inf)
+    proof = Proof(constant, known_indefinite(data), standing=Standing(constant, math.sqrt(sqnorm)))
+    return proof.with_point(Bounds(0.5 * sqnorm + loss.value(margins), 0.0, 1.0, 0.0), n_updates=0)
 
 
 def _dual_of_margins(loss: Loss, margins: np.ndarray, signs: np.ndarray) -> Any:

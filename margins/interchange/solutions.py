@@ -37,6 +37,8 @@ class Solution(NamedTuple):
     coef: np.ndarray | None  # float64, shape (n_problems, n_features); None: `dual_coef` with a kernel
     intercept: np.ndarray  # float64, shape (n_problems,)
     classes: np.ndarray | None = None  # None: unknown
+    # A fitted classifier whose support vectors may be none of the samples, as in a file of LIBSVM.
+    classifier: Any = None
     # ndarray, shape (n_dual_rows, n_samples), signed, in the layout of the scheme; None: unknown
     dual_coef: Any = None
 
@@ -198,7 +200,8 @@ def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
         facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
     dual_coef = _at_support(host_array(model.dual_coef_), model.support_, samples)
     coef = host_array(model.coef_) if model.kernel == "linear" else None
-    return Solution(_optimum(facts), coef, host_array(model.intercept_), classes, dual_coef)
+    intercept = host_array(model.intercept_)
+    return Solution(_optimum(facts), coef, intercept, classes, dual_coef=dual_coef)
 
 
 def _at_support(dual_coef: np.ndarray, support: Any, samples: Samples) -> np.ndarray:
@@ -218,19 +221,21 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     """Return a classifier of margins; its specification says which problem it solves."""
     check_exportable(model, CALLER)
     specification = model.specification(np.ones(1))
-    states_penalty = hasattr(model, "n_iter_")  # a file of LIBLINEAR or LIBSVM does not
-    C = float(specification.C) if states_penalty else _penalty_of(stated, samples)
     facts = {
-        "C": C,
-        **({} if states_penalty else stated | {"C": C}),
+        "C": float(specification.C),
         "loss": specification.loss,
-        "class_weight": model.class_weight if states_penalty else stated.get("class_weight"),
+        "class_weight": model.class_weight,
         "penalize_intercept": not specification.has_free_intercept,
         "multi_class": "ovo" if fitted_scheme(model).has_pairs else "ovr",
     }
     if model.fit_intercept and not specification.has_free_intercept:
         square = getattr(model, "sq_intercept_scaling_", specification.sq_intercept_scaling)
         facts["intercept_scaling"] = math.sqrt(square)
+    is_from_file = not hasattr(model, "n_iter_")  # of LIBLINEAR or LIBSVM, which states less
+    if is_from_file:
+        free = ("alpha", "class_weight", "penalize_intercept")
+        facts |= {name: stated[name] for name in free if name in stated}
+        facts["C"] = _penalty_of(stated, samples)
     facts = _agreed(model, stated, facts)
     if not hasattr(model, "coef_"):
         is_precomputed = model.kernel_.name == "precomputed"
@@ -238,8 +243,10 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     optimum = _optimum(facts, model.fit_intercept)
     if hasattr(model, "coef_"):
         return Solution(optimum, dense_coef(model), model.intercept_, model.classes_)
+    if is_from_file and model.kernel != "precomputed":
+        return Solution(optimum, None, model.intercept_, model.classes_, classifier=model)
     dual_coef = _at_support(model.dual_coef_, model.support_, samples)
-    return Solution(optimum, None, model.intercept_, model.classes_, dual_coef)
+    return Solution(optimum, None, model.intercept_, model.classes_, dual_coef=dual_coef)
 
 
 def _penalty_of(stated: dict[str, Any], samples: Samples) -> float:

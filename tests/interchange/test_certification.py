@@ -18,6 +18,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import margins
 from margins.data.chunks import Chunks
+from margins.interchange import dump_libsvm, load_libsvm
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 POWER = {"hinge": 1, "squared_hinge": 2}
@@ -187,6 +188,24 @@ def test_arrays_are_as_good_as_the_estimator_that_holds_them(parameters):
     if "kernel" not in parameters:
         by_alpha = margins.certify((values, model.intercept_), X, y, alpha=1 / (2 * 60), **parameters)
         assert_allclose(by_alpha.certificates[0].primal, result.certificates[0].primal)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_from_files_of_libsvm_have_the_certificates_of_svc(n_classes, kernel, tmp_path):
+    X, y = clouds(n_classes, m=60)
+    parameters = {"kernel": kernel, "gamma": 0.1, "loss": "hinge", "penalize_intercept": False}
+    model = margins.MarginClassifier(C=3, multi_class="ovo", **parameters).fit(X, y)
+    dump_libsvm(model, tmp_path / "model")
+    order = np.random.default_rng(0).permutation(60)  # its support vectors are none of the first samples
+    loaded = load_libsvm(tmp_path / "model", n_features=4)
+    stated = {"C": 3, "loss": "hinge", "penalize_intercept": False}
+    result = margins.certify(loaded, X[order], y[order], **stated)
+    expected = margins.certify(model, X, y)
+    for one, other in zip(result.certificates, expected.certificates, strict=True):
+        assert one.primal == pytest.approx(other.primal, rel=1e-9)
+        assert one.gap == pytest.approx(other.gap, abs=2e-4)
+    assert result.n_different == expected.n_different
 
 
 @pytest.mark.parametrize("loss", POWER)
