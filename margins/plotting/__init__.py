@@ -10,6 +10,7 @@ distinguishable with colour blindness; lines also differ in their markers or das
 
 from margins.plotting.comparison import ComparisonDisplay
 from margins.plotting.curves import CertificateDisplay, EpochsDisplay
+from margins.plotting.gaps import GapsDisplay
 from margins.plotting.influence import InfluenceDisplay
 from margins.plotting.landscape import LandscapeDisplay
 from margins.plotting.paths import CoefficientPathDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "CoefficientPathDisplay",
     "ComparisonDisplay",
     "EpochsDisplay",
+    "GapsDisplay",
     "InfluenceDisplay",
     "LandscapeDisplay",
     "RanksDisplay",
