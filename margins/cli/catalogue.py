@@ -1,25 +1,37 @@
 """`margins list` and `margins describe`: the installed algorithms."""
 
+import ast
 import contextlib
 import dataclasses
 import inspect
 import math
 import warnings
+from pathlib import Path
 
 import margins
 from margins.cli.errors import DONE, CommandError
 from margins.cli.output import print_json
-from margins.registry import provider, unreadable
+from margins.registry import built_ins, provider, unreadable
 from margins.text import aligned
 
 # Two samples of each class, for rules that depend on the data.
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 
 
-def first_sentence(algorithm):
-    """Return the first sentence of a class's docstring, on one line."""
-    text = inspect.getdoc(algorithm) or ""
-    return " ".join(text.split("\n\n")[0].split())
+def first_sentence(text):
+    """Return the first sentence of a docstring, on one line."""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def docstring_of(name):
+    """Return the docstring of an algorithm; of a built-in, as its file has it, without an import."""
+    entry = built_ins().get(name)
+    if entry is None:
+        return inspect.getdoc(margins.get(name))
+    module, _, kind = entry.value.partition(":")
+    path = Path(margins.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    classes = ast.parse(path.read_text(encoding="utf-8")).body
+    return next(ast.get_docstring(node) for node in classes if getattr(node, "name", None) == kind)
 
 
 def entries():
@@ -27,7 +39,7 @@ def entries():
     algorithms = []
     for name in margins.available():
         try:
-            sentence = first_sentence(margins.get(name))
+            sentence = first_sentence(docstring_of(name))
         except Exception as error:  # plug-ins may raise any exception
             sentence = f"BROKEN: {error}"
         algorithms.append({"name": name, "package": provider(name), "summary": sentence})

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Callable
@@ -133,7 +132,7 @@ def _temporary(target, permissions):
 
     Its name does not contain the name of `target`, which may have the maximum length.
     """
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(6)}.part")
+    temporary = os.path.join(os.path.dirname(target), f".{os.urandom(6).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(temporary, flags, permissions), "wb") as file:
@@ -181,12 +180,12 @@ def _first_bytes(path):
 
 
 def _is_model(path):
-    import zipfile
-
     from margins.readers.models import is_model
 
     if is_model(_first_bytes(path)):
         return True
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as file:
             return b'"margins.' in file.read("schema.json")

@@ -20,7 +20,6 @@ import os
 import threading
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 from margins.linalg._context import Context
@@ -259,8 +258,11 @@ class Team:
     """Team of the calling thread and others."""
 
     def __init__(self, n_threads):
-        self._n_threads = n_threads
-        self._others = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._n_threads, self._others = n_threads, None
+        if n_threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._others = ThreadPoolExecutor(n_threads - 1)
 
     def map(self, function, items):
         """Return the results of a function for some items, in order (list).

@@ -36,6 +36,7 @@ def main(arguments=None):
         parser.error("liblinear-train is not installed: apt install liblinear-tools")
     margins, rows = Path(sys.executable).with_name("margins"), []
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the package
     with tempfile.TemporaryDirectory() as folder:
         model, output = f"{folder}/model", f"{folder}/output"
         for file in options.files:

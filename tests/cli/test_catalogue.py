@@ -25,6 +25,9 @@ def test_list_names_every_algorithm_once(capsys):
     entries = json.loads(capsys.readouterr().out)
     assert [entry["name"] for entry in entries] == margins.available()
     assert set(entries[0]) == {"name", "package", "summary"}
+    for entry in entries:  # as the class has it, which is not imported
+        text = margins.get(entry["name"]).__doc__.split("\n\n")[0]
+        assert entry["summary"] == " ".join(text.split())
 
 
 def test_describe_has_rules_parameters_and_source(capsys):

@@ -25,6 +25,7 @@ def test_train_and_predict_import_numpy_and_click_alone(train_file, tmp_path):
         ("train", train_file, tmp_path / "m"),
         ("train", train_file, tmp_path / "m", "--loss", "hinge", "--class-weight", "balanced"),
         ("predict", tmp_path / "m", train_file, tmp_path / "p"),
+        ("list",),
     ):
         result = subprocess.run([sys.executable, "-c", LISTED, *command], capture_output=True, text=True)
         code, *packages = result.stderr.split("\n")[-2].split()
