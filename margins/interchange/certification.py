@@ -11,7 +11,7 @@ import copy
 import math
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -22,7 +22,7 @@ from margins.certificate import Certificate, Standing
 from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, of_each, rows_of
 from margins.data.chunks import Chunks, is_in_parts, read_chunk
-from margins.data.validation import n_rows_of, validate_samples, weighted_samples
+from margins.data.validation import n_rows_of, validate_matrix, validate_samples, weighted_samples
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
@@ -204,14 +204,16 @@ def certify(
     if hasattr(model, "n_features_in_") and not is_in_parts(X):
         validate_data(model, X, reset=False, skip_check_array=True)
     y = None if y is None or is_in_parts(X) else np.asarray(y)
-    weight = None if sample_weight is None or is_in_parts(X) else np.asarray(sample_weight, float)
+    weight = None
+    if sample_weight is not None and not is_in_parts(X):
+        weight = np.broadcast_to(np.asarray(sample_weight, float), len(y))
     samples = Samples(y, weight, lambda: _n_samples(X))
     solution = read_model(model, stated, samples)
     proven: Any
     if isinstance(solution, Solution):
         proven = _Proven(solution, X, y, sample_weight, accuracy, n_jobs)
     else:
-        proven = _ProvenParts(model, solution, X, accuracy, n_jobs)
+        proven = _ProvenParts(model, solution, validate_matrix(X, f"X of {CALLER}"), accuracy, n_jobs)
     certificates = tuple(proven.certificates)
     large = any(certificate.gap > LARGE_GAP for certificate in certificates)
     return Certification(certificates, tuple(proven.names), proven.advice() if large else "", proven)
@@ -229,7 +231,7 @@ class _Proven:
         self.optimum = solution.optimum.set_params(eps=eps, n_jobs=n_jobs, random_state=0)
         self.optimum.check_parameters()
         self._solution, self._samples = solution, (X, y, sample_weight)
-        self._is_fitted = False
+        self._is_fitted, self._X = False, cast("Any", None)
         ignoring = np.errstate(over="ignore", invalid="ignore")  # of models that diverged
         with ignoring, team_of(n_threads_of(n_jobs)):  # type: ignore[no-untyped-call]
             prove = self._prove_in_parts if takes_partitions(self.optimum, X) else self._prove
@@ -249,7 +251,7 @@ class _Proven:
 
     def model(self) -> Any:
         """Return the solution as a fitted classifier, which predicts as it does."""
-        solution = self._solution
+        solution: Any = self._solution
         if solution.classifier is not None:
             return solution.classifier
         model: Any = copy.copy(self.fitted())
@@ -382,9 +384,9 @@ class _Proven:
 
     def advice(self) -> str:
         """Return what to change so that the model comes closer to the optimum."""
-        X = self._samples[0]
-        if not is_in_parts(X) and self.optimum.kernel == "linear":
-            squares = self._X.multiply(self._X) if hasattr(self._X, "multiply") else np.square(self._X)
+        X = self._X
+        if X is not None and self.optimum.kernel == "linear":
+            squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
             sizes = np.sqrt(np.ravel(squares.mean(axis=0)))
             sizes = sizes[sizes > 0]
             if len(sizes) and sizes.max() > UNEVEN * sizes.min():

@@ -144,6 +144,17 @@ def test_class_weights_have_the_meaning_of_the_model():
         assert margins.certify(fitted, X, y == 0).certificates[0].gap < 1e-5
 
 
+def test_frames_lists_and_one_weight_for_all_are_samples_too():
+    pandas = pytest.importorskip("pandas")
+    X, y = clouds(3, m=60)
+    model = OneVsOneClassifier(LinearSVC(random_state=0)).fit(X, y)
+    expected = margins.certify(model, X, y)
+    for samples, labels in ((pandas.DataFrame(X), pandas.Series(y)), (X.tolist(), y.tolist())):
+        result = margins.certify(model, samples, labels, sample_weight=1.0)
+        assert result.certificates == expected.certificates
+        assert result.n_different == expected.n_different
+
+
 def test_models_of_several_steps_are_read_to_the_last():
     X, y = clouds(2, m=80)
     pipeline = make_pipeline(StandardScaler(), LinearSVC(random_state=0))
