@@ -341,7 +341,7 @@ class _Proven:
         hypothesis: Any
         weights, intercept = WeightVector(data.rows.n_features, len(data)), solution.intercept[index]
         if solution.coef is None:
-            weights.assign(data, dual)
+            weights.assign(data, dual, _sums_of_kernel(data, dual))
             theta = data.sq_intercept_scaling * weights.label_sum - intercept
             hypothesis = weights
         else:
@@ -457,6 +457,16 @@ def _proof_of_expansion(
     constant = loss.constant_objective(data.signs, math.inf)
     proof = Proof(constant, known_indefinite(data), standing=Standing(constant, math.sqrt(sqnorm)))
     return proof.with_point(Bounds(0.5 * sqnorm + loss.value(margins), 0.0, 1.0, 0.0), n_updates=0)
+
+
+def _sums_of_kernel(data: Any, dual: np.ndarray) -> Any:
+    """Return sum_k alpha_k y_k over the rows of a kernel by blocks of it; None: row by row."""
+    if data.rows.blocks is None:
+        return None
+    support = np.flatnonzero(dual)
+    coefficients, every = data.signs[support] * dual[support], np.arange(len(dual))
+    sums = data.rows.blocks.make(False).sums(every, support, coefficients)
+    return np.append(sums, math.sqrt(data.sq_intercept_scaling) * coefficients.sum())
 
 
 def _dual_of_margins(loss: Loss, margins: np.ndarray, signs: np.ndarray) -> Any:
