@@ -3,9 +3,7 @@
 The files are not part of the project. The environment variable ``MARGINS_DATA`` names the folder
 that holds them, one folder a set (``a9a/``, ``w8a/``, ...), in their distributors' form.
 
-``load`` returns a set as distributed: raw values, rows in file order (many files are sorted by
-class, so shuffle before on-line training), original labels. ``binary`` returns the two-class task
-with labels -1 and +1. X is float64, as CSR with int32 indices or, read from text, dense.
+X is float64, as CSR with int32 indices or, read from text, dense. Many files are sorted by class.
 
 `real_data.toml` lists the sets: how they are read, their features, and the labels that are +1 in the
 binary task.
