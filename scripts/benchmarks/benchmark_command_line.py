@@ -1,8 +1,6 @@
 """Processor seconds of whole processes: `margins` and LIBLINEAR's programs on the same files.
 
 python scripts/benchmarks/benchmark_command_line.py one.svm other.svm
-
-Needs the programs of the Debian package liblinear-tools.
 """
 
 import os
@@ -38,21 +36,12 @@ def main(arguments=None):
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the package
     with tempfile.TemporaryDirectory() as folder:
-        model, output = f"{folder}/model", f"{folder}/output"
+        model, their_model, output = (f"{folder}/{name}" for name in ("model", "theirs", "output"))
         for file in options.files:
-            theirs = f"{folder}/theirs"
-            for task, *commands in (
-                (
-                    "train",
-                    [margins, "train", "-q", file, model],
-                    ["liblinear-train", "-q", file, theirs],
-                ),
-                (
-                    "predict",
-                    [margins, "predict", "-q", model, file, output],
-                    ["liblinear-predict", "-q", file, theirs, output],
-                ),
-            ):
+            ours = {"train": [file, model], "predict": [model, file, output]}
+            theirs = {"train": [file, their_model], "predict": [file, their_model, output]}
+            for task in ours:
+                commands = [margins, task, "-q", *ours[task]], [f"liblinear-{task}", "-q", *theirs[task]]
                 runs = [[seconds_of(command) for command in commands] for _ in range(options.repeats)]
                 least = list(map(min, zip(*runs, strict=True)))
                 ratio = f"{least[0] / least[1]:.2f}"
