@@ -116,25 +116,15 @@ def make_binary_data(
     rows, sqnorms, positive, sq_intercept_scaling, diag, upper, has_free_intercept=False, weight=None
 ):
     """Return the samples of one binary problem (BinaryData)."""
-    m = rows.n_rows
-    labels = LABELS.take(positive)
-    return BinaryData(
-        rows,
-        labels,
-        sqnorms,
-        sq_intercept_scaling,
-        of_each(diag, m),
-        of_each(upper, m),
-        has_free_intercept=has_free_intercept,
-        weight=weight,
-    )
+    labels, diag, upper = LABELS.take(positive), of_each(diag, rows.n_rows), of_each(upper, rows.n_rows)
+    samples = rows, labels, sqnorms, sq_intercept_scaling, diag, upper
+    return BinaryData(*samples, has_free_intercept=has_free_intercept, weight=weight)
 
 
 def sum_of_each(value, m):
     """Return the sum over m samples of a common value, or of one value for each (float)."""
-    return (
-        float(np.sum(value)) if isinstance(value, np.ndarray) and value.ndim == 1 else float(value) * m
-    )
+    is_array = isinstance(value, np.ndarray) and value.ndim == 1
+    return float(np.sum(value)) if is_array else float(value) * m
 
 
 def sums_of_classes(value, signs):
@@ -147,12 +137,7 @@ def sums_of_classes(value, signs):
 
 
 def of_each(value, m):
-    """Return a common value, or one value for each sample, as an array (float64, shape (m,)).
-
-    Nothing is copied: a common value has stride 0.
-    """
-    if isinstance(value, float):
-        return _same_for_all(value, m)
+    """Return a common value, with stride 0, or one for each sample, as float64, shape (m,)."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
     return _same_for_all(float(value), m)
@@ -173,10 +158,10 @@ def _same_for_all(value, m):
     return np.ndarray((m,), buffer=np.float64(value).tobytes(), strides=(0,))
 
 
-def stack_rows(above, below):
-    """Return two matrices stacked, as CSR if one of them is sparse."""
-    if is_sparse(above) or is_sparse(below):
+def stack_rows(*matrices):
+    """Return the rows of matrices, as CSR if one of them is sparse."""
+    if any(map(is_sparse, matrices)):
         from scipy import sparse
 
-        return sparse.vstack([above, below], format="csr")
-    return np.vstack([above, below])
+        return sparse.vstack(matrices, format="csr")
+    return np.vstack(matrices)

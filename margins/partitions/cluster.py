@@ -4,11 +4,7 @@ from concurrent.futures import CancelledError
 
 
 def scattered(value, client):
-    """Send a value to the workers; return a Future, or a list, tuple or dict of Futures.
-
-    Raises CancelledError if there are no workers or if one is lost meanwhile, in which case
-    `Client.scatter` may raise any error. If a copy is lost later, dask cancels the tasks that use it.
-    """
+    """Send a value to the workers, and return its Futures; CancelledError if a worker is lost."""
     workers = set(client.ncores())
     try:
         return client.scatter(value, hash=False)

@@ -7,6 +7,7 @@ partition lacks what a request refers to, they send it again, complete and with 
 """
 
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -14,8 +15,7 @@ from margins.data.chunks import read_chunk
 from margins.partitions.cluster import scattered
 from margins.partitions.work import Answers, answer, forget, scan, total
 
-# Answers are summed in a tree with FAN_IN parts per sum, so that the client of a cluster receives few of
-# them.
+# Answers are summed in a tree with FAN_IN parts per sum, so that the client of a cluster receives few.
 FAN_IN = 8
 
 # Vectors of more than this many bytes are sent to a cluster once, not with every task.
@@ -42,12 +42,7 @@ class ChunkExecutor:
         """Return a list of Counts, one for each partition that is not empty, in their order."""
 
         def work(index):
-            X, y, weight = self.read(index, name)
-            try:
-                return scan(key, name, index, sizes, X, y, weight)
-            finally:
-                del X, y, weight
-                self._chunks.release(index)
+            return self._of_samples(index, name, partial(scan, key, name, index, sizes))
 
         counts = list(self._results_of(work, self.indices))
         self.indices = [index for index, count in zip(self.indices, counts, strict=True) if count]
@@ -57,24 +52,25 @@ class ChunkExecutor:
         """Return a tuple with one sum of the answers of all partitions for each request."""
         reads = any(request.reads for request in requests)
         short_requests = tuple(request.sent for request in requests)
-        answers = total(
-            self._results_of(
-                lambda index: self._answer(setting, index, short_requests, reads), self.indices
-            )
-        )
+
+        def complete(index):
+            return self._of_samples(index, setting.name, partial(answer, setting, index, requests))
+
+        def short(index):
+            function = partial(answer, setting, index, short_requests)
+            return self._of_samples(index, setting.name, function) if reads else function()
+
+        answers = total(self._results_of(short, self.indices))
         if not answers.missing:
             return answers.sums
-        answers_of_missing = self._results_of(
-            lambda index: self._answer(setting, index, requests, True), sorted(answers.missing)
-        )
+        answers_of_missing = self._results_of(complete, sorted(answers.missing))
         return total([answers._replace(missing=()), *answers_of_missing]).sums
 
-    def _answer(self, setting, index, requests, reads):
-        if not reads:
-            return answer(setting, index, requests)
-        X, y, weight = self.read(index, setting.name)
+    def _of_samples(self, index, name, function):
+        """Return a function's value for a partition's X, y and weight, which are in memory meanwhile."""
+        X, y, weight = self.read(index, name)
         try:
-            return answer(setting, index, requests, X, y, weight)
+            return function(X, y, weight)
         finally:
             del X, y, weight
             self._chunks.release(index)
@@ -126,9 +122,8 @@ class DaskExecutor:
         worker_of = {}
         for index, (X, *_) in enumerate(self._parts):
             holders = loaded.get(X.key) or loaded.get(str(X.key))
-            worker_of[index] = (
-                holders[0] if holders else workers[index * len(workers) // len(self._parts)]
-            )
+            next_worker = workers[index * len(workers) // len(self._parts)]
+            worker_of[index] = holders[0] if holders else next_worker
         return worker_of
 
     @property
@@ -136,7 +131,6 @@ class DaskExecutor:
         return max(len(set(self._worker_of.values())), 1)
 
     def scan(self, key, name, sizes):
-        """See `ChunkExecutor.scan`."""
         tasks = [
             self._task(scan, index, key, name, index, sizes, *self._parts[index])
             for index in self.indices
@@ -146,7 +140,6 @@ class DaskExecutor:
         return [count for count in counts if count]
 
     def collect(self, setting, requests):
-        """See `ChunkExecutor.collect`."""
         for _ in range(MAX_ATTEMPTS - 1):
             try:
                 return self._collected(setting, requests)
@@ -176,14 +169,8 @@ class DaskExecutor:
 
     def read(self, index, name, rows_only=False):
         """See `ChunkExecutor.read`: dask computes the partition and sends it to this process."""
-        import dask
-
         parts = self._parts[index][:1] if rows_only else self._parts[index]
-        if self._client is None:
-            arrays = dask.compute(*parts)
-        else:
-            arrays = self._client.gather(self._client.compute(list(parts)))
-        return (*arrays, None, None)[:3]
+        return (*self._compute(list(parts)), None, None)[:3]
 
     def release(self, index):
         """Do nothing: only the caller refers to the partition."""

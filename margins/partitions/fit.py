@@ -28,32 +28,6 @@ from margins.tuning import TUNING
 BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
 
 
-class Scanned(NamedTuple):
-    """The results of the first pass over all partitions."""
-
-    classes: np.ndarray
-    n_samples: int
-    n_features: int
-    n_stored: int
-    # totals, lightest, heaviest: float64, shape (n_classes,): sum, smallest positive and largest sample
-    # weight of each class; 0 if all weights of the class are 0
-    totals: np.ndarray
-    lightest: np.ndarray
-    heaviest: np.ndarray
-    # max_sqnorm, median_sqnorm: largest |x_k|^2; rough median of |x_k|^2 times the sample weight
-    max_sqnorm: float
-    median_sqnorm: float
-    feature_names: np.ndarray | None  # str or None
-    subsamples: list | None
-    in_folds: np.ndarray | None = None  # float64, shape (n_folds, n_classes): sums of sample weights
-
-    def totals_of(self, fold):
-        """Return the sums of sample weights of each class outside a fold; None: of all samples."""
-        if fold is None:
-            return self.totals
-        return np.delete(self.in_folds, fold, axis=0).sum(axis=0)
-
-
 class Summary(NamedTuple):
     """The sizes of a binary problem that its run needs."""
 
@@ -93,24 +67,21 @@ class PartitionedFit:
             sizes = Sizes(settings.seed, executor.n_partitions, settings.folds)
             self.scanned = scanned = merged(executor.scan(self._key, name, sizes), name)
             check_model_fits(name, len(positive_codes(len(scanned.classes))), scanned.n_features)
-            self._class_weights = class_weights_of(
-                name, scanned.classes, settings.class_weight, scanned.totals
-            )
-            self._by_class = np.ones(len(scanned.classes))
+            classes, totals = scanned.classes, scanned.totals
+            self._class_weights = class_weights_of(name, classes, settings.class_weight, totals)
+            self._by_class = np.ones(len(classes))
             if self._class_weights is not None:
                 self._by_class = self._class_weights
-            self._absent = {
-                None: classes_without(name, self._by_class * scanned.totals, scanned.classes)
-            }
+            self._absent = {None: classes_without(name, self._by_class * totals, classes)}
             if scanned.in_folds is not None:
                 for fold in range(len(scanned.in_folds)):
                     fold_name = f"{name}, without the samples of fold {fold} of cv,"
                     totals = self._by_class * scanned.totals_of(fold)
-                    self._absent[fold] = classes_without(fold_name, totals, scanned.classes)
+                    self._absent[fold] = classes_without(fold_name, totals, classes)
             self._subsample = None
-            if scanned.subsamples is not None:
-                self._subsample = stack(scanned.subsamples, scanned.classes, self._class_weights)
-                self.scanned = scanned._replace(subsamples=None)  # the stacked subsample has copies
+            if scanned.subsample is not None:
+                self._subsample = stack(scanned.subsample, scanned.classes, self._class_weights)
+                self.scanned = scanned._replace(subsample=None)  # the stacked subsample has copies
         except BaseException:
             executor.forget(self._key)
             raise
@@ -140,19 +111,13 @@ class PartitionedFit:
     def check_penalties(self, Cs):
         """Raise ValueError if any C times the weight of a sample is not allowed."""
         scanned = self.scanned
-        extreme_weights = np.concatenate(
-            [self._by_class * scanned.lightest, self._by_class * scanned.heaviest]
-        )
+        extreme_weights = np.append(self._by_class * scanned.lightest, self._by_class * scanned.heaviest)
         extreme_weights = extreme_weights[(extreme_weights > 0) & (extreme_weights < math.inf)]
         for C in (min(Cs), max(Cs)):
             self._settings.specification._replace(C=float(C)).penalties(extreme_weights)
 
     def train(self, problems, points=None):
-        """Train binary problems, as many at a time as the memory limit of the partitions allows.
-
-        `points`: weight vectors, shape (n_problems, n): nothing is trained, and one pass proves how good
-        they are.
-        """
+        """Train problems as memory allows, or prove `points`, shape (n_problems, n), in one pass."""
         self.check_penalties([problem.C for problem in problems])
         setting, outcomes = self._setting(problems), []
         n_per_fit = len(self.problems([1.0]))
@@ -162,16 +127,11 @@ class PartitionedFit:
             with self._storing_states(setting) as setting:
                 runs = [self._run(number, problems[number], setting, points) for number in group]
                 trained = run_together(self._executor, setting, list(filter(None, runs)))
-            outcomes += [
-                self._nothing_to_separate(problems[number]) if run is None else trained[number]
-                for number, run in zip(group, runs, strict=True)
-            ]
+            for number, run in zip(group, runs, strict=True):
+                specification = self._settings.specification._replace(C=problems[number].C)
+                nothing = nothing_to_separate(specification, self.scanned.n_features, 0)
+                outcomes.append(nothing if run is None else trained[number])
         return outcomes
-
-    def _nothing_to_separate(self, problem):
-        """Return the outcome of a problem that is not trained."""
-        specification = self._settings.specification._replace(C=problem.C)
-        return nothing_to_separate(specification, self.scanned.n_features, 0)
 
     def confusions(self, models):
         """Predict, with each model, the samples of the fold that it left out, in one pass."""
@@ -209,17 +169,11 @@ class PartitionedFit:
         weights = problem.C * self._by_class * scanned.totals_of(problem.fold)
         of_classes = np.array([weights[problem.positive], np.delete(weights, problem.positive).sum()])
         free, scaling = specification.has_free_intercept, specification.sq_intercept_scaling
-        summary = Summary(
-            scanned.n_samples,
-            scanned.n_features,
-            scaling,
-            free,
-            scanned.max_sqnorm + scaling,
-            *losses,
-            loss_of(setting.loss, of_classes).constant_objective(
-                np.array([1, -1]), math.inf if free else scaling
-            ),
-        )
+        scaling_of_constant = math.inf if free else scaling
+        loss = loss_of(setting.loss, of_classes)
+        constant = loss.constant_objective(np.array([1, -1]), scaling_of_constant)
+        largest_sqnorm, sizes = scanned.max_sqnorm + scaling, (scanned.n_samples, scanned.n_features)
+        summary = Summary(*sizes, scaling, free, largest_sqnorm, *losses, constant)
         start = start_at_zero(setting.n_weights, losses[0])
         if points is not None:
             start, specification = start._replace(w=points[number]), specification._replace(max_iter=1)
@@ -258,10 +212,7 @@ class PartitionedFit:
 
 
 def run_together(executor, setting, runs):
-    """Run the steps of all binary problems; requests that read the samples share a pass.
-
-    Returns the outcomes by the numbers of the problems.
-    """
+    """Return outcomes by problem numbers; requests of the runs that read samples share a pass."""
     pending, outcomes = {}, {}
     for run in runs:
         steps = run.steps()
@@ -284,7 +235,7 @@ def run_together(executor, setting, runs):
 
 
 def merged(counts, name):
-    """Merge the counts of all partitions into Scanned."""
+    """Merge the Counts of all partitions; a class whose weights are all 0 has the lightest weight 0."""
     if not counts:
         raise ValueError(f"X of {name} must hold samples. Got only empty chunks.")
     first = counts[0]
@@ -294,13 +245,12 @@ def merged(counts, name):
                 f"All chunks of {name} must have {first.n_features} features, like the first chunk. "
                 f"Got {count.n_features} in chunk {index}."
             )
-        names = [
-            None if part.feature_names is None else list(part.feature_names) for part in (first, count)
-        ]
-        if names[0] != names[1]:
+        expected, names = (part.feature_names for part in (first, count))
+        expected, names = (None if each is None else list(each) for each in (expected, names))
+        if expected != names:
             raise ValueError(
-                f"All chunks of {name} must have the columns of the first chunk, {names[0]}.  "
-                f"Got {names[1]} in chunk {index}."
+                f"All chunks of {name} must have the columns of the first chunk, {expected}.  "
+                f"Got {names} in chunk {index}."
             )
     classes = merged_classes([count.classes for count in counts], name)
     if len(classes) < 2:
@@ -319,17 +269,15 @@ def merged(counts, name):
         lightest[codes] = np.minimum(lightest[codes], count.lightest)
         heaviest[codes] = np.maximum(heaviest[codes], count.heaviest)
     subsamples = [count.subsample for count in counts]
-    return Scanned(
-        classes,
-        sum(count.n_samples for count in counts),
-        first.n_features,
-        sum(count.n_stored for count in counts),
-        totals,
-        np.where(lightest < np.inf, lightest, 0.0),
-        heaviest,
-        max(count.max_sqnorm for count in counts),
-        float(np.median([count.median_sqnorm for count in counts])),
-        first.feature_names,
-        None if any(count is None for count in subsamples) else subsamples,
-        in_folds,
+    return first._replace(
+        n_samples=sum(count.n_samples for count in counts),
+        n_stored=sum(count.n_stored for count in counts),
+        classes=classes,
+        totals=totals,
+        lightest=np.where(lightest < np.inf, lightest, 0.0),
+        heaviest=heaviest,
+        max_sqnorm=max(count.max_sqnorm for count in counts),
+        median_sqnorm=float(np.median([count.median_sqnorm for count in counts])),
+        subsample=None if any(subsample is None for subsample in subsamples) else subsamples,
+        in_folds=in_folds,
     )

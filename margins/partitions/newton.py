@@ -52,19 +52,10 @@ class NewtonRun:
     n_epochs, n_accesses: passes over the samples after the scan, and samples read in all of them.
     """
 
-    def __init__(
-        self,
-        problem,
-        summary,
-        specification,
-        is_stored,
-        start,
-        end_of_time=math.inf,
-        tuning=TUNING.partitions,
-    ):
+    def __init__(self, problem, summary, specification, is_stored, start, end_of_time):
         self.problem, self.data, self.loss = problem, summary, summary.loss
         self.specification, self._end_of_time = specification, end_of_time
-        self._is_stored, self._start, self._tuning = is_stored, start, tuning
+        self._is_stored, self._start, self._tuning = is_stored, start, TUNING.partitions
         # 1 for every penalised weight, 0 for a free intercept, which comes last.
         self._ridge = np.ones(len(start.w))
         if summary.has_free_intercept:
@@ -99,9 +90,8 @@ class NewtonRun:
             stop = self._stop() if has_moved else Ending.STANDSTILL
         yield from self._certify_as_returned()
         seconds = time.perf_counter() - self._begin
-        self.phases.append(
-            PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
-        )
+        record = PhaseRecord("newton", self.n_epochs, self._n_updates, self.n_accesses, seconds)
+        self.phases.append(record)
         if self._is_proven():
             return self._outcome(Ending.PROVEN, None)
         # The rounded coefficients do not attain this primal value.
@@ -111,20 +101,10 @@ class NewtonRun:
     def _outcome(self, ending, detail):
         """Return the outcome of the run, which has ended (Outcome)."""
         point = PrimalPoint(self._w, None, math.sqrt(self.data.sq_intercept_scaling), None)
-        return Outcome(
-            self.specification,
-            self.data,
-            point,
-            point,
-            self.certificate,
-            ending,
-            self.history,
-            self.phases,
-            detail,
-            self.loss,
-            n_epochs=self.n_epochs,
-            n_accesses=self.n_accesses,
-        )
+        records = self.history, self.phases
+        end = self.certificate, ending, *records, detail, self.loss
+        outcome = Outcome(self.specification, self.data, point, point, *end)
+        return outcome._replace(n_epochs=self.n_epochs, n_accesses=self.n_accesses)
 
     def _evaluate(self, w, factor, base=None):
         """Evaluate a point in one pass, and set the point and its sums."""
@@ -141,10 +121,7 @@ class NewtonRun:
         self._certify(w, evaluation)
 
     def _index_of_sums(self):
-        """Return 0 to keep the smoothing, 1 to reduce it.
-
-        It is reduced if it causes most of the gap or, at first, if it rules out the accuracy.
-        """
+        """Return 1 if the smoothing, which causes most of the gap or rules out eps, is reduced, or 0."""
         if len(self._sums) == 1:
             return 0
         residual = self._sums[0].residual
@@ -185,10 +162,7 @@ class NewtonRun:
         return bool((t * step != 0).any())
 
     def _has_improved(self, base):
-        """Return True if the objective decreased enough or the gradient is the shortest so far.
-
-        In the second case the objective may have increased. To be shorter than only the last gradient is
-        not enough: the steps could cycle."""
+        """Return True if the objective decreased enough or the gradient is the shortest so far."""
         step, share = self._point.w - base.w, self._tuning.step_reduction
         slope = float(self._gradient(base, self._base_sums) @ step)
         slope_there = float(self._gradient(self._point, self._sums[0]) @ step)
@@ -227,10 +201,7 @@ class NewtonRun:
         return step if np.isfinite(step).all() else None
 
     def _ridge_of(self, curvature):
-        """Return the penalty's part of the Hessian's diagonal, given the last weight's curvature.
-
-        Without curvature all intercepts are equally good, so the intercept may be penalised.
-        """
+        """Return the penalty's part of the Hessian's diagonal; 0 for a free intercept with curvature."""
         return self._ridge if curvature > 0 else 1.0
 
     def _conjugate_gradients(self, base, sums_index):
@@ -289,10 +260,9 @@ class NewtonRun:
 
     def _certificate(self):
         """Return the certificate of the best weight vector so far."""
-        improvement = self._standing.improvement(self._primal, self._dual)
-        return Certificate.from_bounds(
-            self._primal, self._dual, self._n_updates, improvement=improvement
-        )
+        bounds = self._primal, self._dual
+        improvement = self._standing.improvement(*bounds)
+        return Certificate.from_bounds(*bounds, self._n_updates, improvement=improvement)
 
     def _length_of_features(self, w):
         """Return |w| over the features."""
@@ -300,11 +270,7 @@ class NewtonRun:
         return math.sqrt(float(features @ features))
 
     def _accurate_gap(self, w, primal, sums):
-        """Return an accurate upper bound of P - D, if the dual variables are feasible as they are.
-
-        If the intercept is free, scaling one class balances them. For a smooth loss this adds a term of
-        second order, because every dual variable fits its slack.
-        """
+        """Return an accurate upper bound of P - D, after scaling one class if the intercept is free."""
         gradient = self._ridge * w - self._ridge * sums.combination
         length, longest = math.sqrt(float(gradient @ gradient)), math.sqrt(self.data.max_sqnorm)
         is_free, total = self.data.has_free_intercept, sums.dual_sum * longest
@@ -325,10 +291,7 @@ class NewtonRun:
         return 0.5 * length * length + share * share * primal
 
     def _dual_value(self, sums):
-        """Return the dual value of the best feasible multiple of the dual variables; -inf without any.
-
-        If the intercept is free, the variables must balance: one class is lowered by the excess.
-        """
+        """Return the dual value of the best multiple of the balanced dual variables, or -inf."""
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)
         if self.data.has_free_intercept:

@@ -13,6 +13,7 @@ from scipy import sparse
 from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, augmented_sqnorms, make_binary_data, rows_of
 from margins.data.validation import read_labels
+from margins.linalg.threads import computed_once
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import FoldsOfRows, codes_among, read_matrix
@@ -63,8 +64,8 @@ class Point(NamedTuple):
     version: int  # within one problem, equal versions mean equal points
     factor: float  # the multiple of the curvature
     w: np.ndarray | None = None  # float64 or None
-    # Weight vectors and factors whose dual variables became the centre, in turn. `history` and `w` are
-    # None if they are left out because the partition is expected to have the state.
+    # Weight vectors and factors whose dual variables became the centre. It and `w` are left out (None)
+    # if the partition is expected to have the state.
     history: tuple | None = None
 
     @property
@@ -76,11 +77,9 @@ class Point(NamedTuple):
 class PointState(NamedTuple):
     """The numbers that a partition keeps of a point."""
 
-    # products, dual, centre: float64, shape (m,): w.y_k, alpha_k, and the centre; the last two are None
-    # for a smooth loss
-    products: np.ndarray
-    dual: np.ndarray | None
-    centre: np.ndarray | None
+    products: np.ndarray  # float64, shape (m,): w.y_k
+    dual: np.ndarray | None  # float64, shape (m,): alpha_k; None for a smooth loss
+    centre: np.ndarray | None  # the same of the centre
     free_rows: "KeptRows | None" = None
 
 
@@ -89,9 +88,7 @@ class KeptRows(NamedTuple):
 
     data: Any  # BinaryData; None: no sample is free
     columns: Any  # Columns or AllColumns
-    # tuple of ndarrays of float64, one for each way of smoothing: the curvature of these samples, 0
-    # where a sample is not free
-    curvatures: tuple
+    curvatures: tuple  # of these samples, for each way of smoothing; 0 where a sample is not free
 
 
 class Partition:
@@ -118,7 +115,7 @@ class Partition:
                 f"and {len(labels.codes)} the first time."
             )
         self._codes = codes_among(setting.classes, labels.classes)
-        self._rows, self._sides = None, {}
+        self._sides = {}
 
     @property
     def n_samples(self):
@@ -131,12 +128,10 @@ class Partition:
             raise Missing
         return self._X
 
-    @property
+    @computed_once
     def rows(self):
         """The rows of the matrix, as margins._sparse.Rows."""
-        if self._rows is None:
-            self._rows = rows_of(self.X)
-        return self._rows
+        return rows_of(self.X)
 
     @property
     def codes(self):
@@ -175,6 +170,12 @@ class Partition:
         return self._sides[problem]
 
 
+def evaluated(losses, products):
+    """Return dual variables, which of them are free (int8), and the residual and value of the losses."""
+    dual, free = np.empty(len(products)), np.empty(len(products), dtype=np.int8)
+    return dual, free, *losses.evaluate(products, dual, free)
+
+
 class Side:
     """One binary problem in one partition.
 
@@ -183,33 +184,24 @@ class Side:
 
     def __init__(self, partition, problem, states):
         self._partition, self._problem, self._states = partition, problem, states
-        self._data = self._curvature = None
         self.indices = np.arange(partition.n_samples, dtype=np.int32)
         with np.errstate(divide="ignore"):  # samples of weight 0
             self.loss = loss_of(partition.setting.loss, partition.penalties(problem))
         self.upper = array_of_each(self.loss.upper, partition.n_samples)
 
-    @property
+    @computed_once
     def data(self):
         """The samples of the problem, as BinaryData."""
-        if self._data is None:
-            partition, m = self._partition, self._partition.n_samples
-            positive = partition.signs(self._problem)
-            sq_intercept_scaling = partition.setting.sq_intercept_scaling
-            # The squared norms are 0, because nothing here reads them.
-            self._data = make_binary_data(
-                partition.rows, np.zeros(m), positive, sq_intercept_scaling, 0.0, 0.0
-            )
-        return self._data
+        return self._data_of(self._partition.rows, self._partition.signs(self._problem))
 
-    @property
+    def _data_of(self, rows, positive):
+        # The squared norms are 0, because nothing here reads them.
+        scaling = self._partition.setting.sq_intercept_scaling
+        return make_binary_data(rows, np.zeros(len(positive)), positive, scaling, 0.0, 0.0)
+
+    @computed_once
     def curvature(self):
         """The curvature of the losses, as an ndarray of float64 of shape (m,)."""
-        if self._curvature is None:
-            self._curvature = self._new_curvature()
-        return self._curvature
-
-    def _new_curvature(self):
         m, setting = self._partition.n_samples, self._partition.setting
         if self.loss.is_smooth:
             return array_of_each(1 / self.loss.diag, m)
@@ -217,9 +209,8 @@ class Side:
             return self.upper
         key = self._problem, "curvature"
         if key not in self._states:
-            sqnorms = augmented_sqnorms(
-                self._partition.rows.sqnorms(), setting.sq_intercept_scaling, False
-            )
+            sqnorms = self._partition.rows.sqnorms()
+            sqnorms = augmented_sqnorms(sqnorms, setting.sq_intercept_scaling, False)
             median = setting.problems[self._problem].C * setting.median
             self._states[key] = smoothing_curvature(self.upper, sqnorms, median)
         return self._states[key]
@@ -231,20 +222,14 @@ class Side:
         return SmoothLoss(centre, self.upper, self.curvature, factor, is_smoothed)
 
     def losses(self, state, point, sums_index):
-        """Return the smooth losses at a point, as a SmoothLoss.
-
-        `sums_index` is 0 for the smoothing of the point. It is 1 for the next smoothing: the dual
-        variables of the point are the centre, and the factor has grown.
-        """
+        """Return the losses at a point, with its smoothing (`sums_index` 0) or the next one (1)."""
         if sums_index == 0:
             return self.smoothed(state.centre, point.factor)
         return self.smoothed(state.dual, point.factor * GROWTH)
 
     def free(self, state, point, sums_index):
         """Return an ndarray of int8 of shape (m,), 1 for samples that are free with these losses."""
-        dual, free = np.empty(len(self.indices)), np.empty(len(self.indices), dtype=np.int8)
-        self.losses(state, point, sums_index).evaluate(state.products, dual, free)
-        return free
+        return evaluated(self.losses(state, point, sums_index), state.products)[1]
 
     def state(self, point):
         """Return the PointState of a point, if necessary computed again; may raise Missing."""
@@ -256,10 +241,7 @@ class Side:
         return self._states[key]
 
     def centre(self, base, point):
-        """Return the centre of a point, from the state of `base` if stored; None for a smooth loss.
-
-        `base` is (Point, whether its dual variables are the centre).
-        """
+        """Return the centre of a point, from the state of `base` (Point, whether its dual variables)."""
         if self.loss.is_smooth:
             return None
         if base is not None:
@@ -300,9 +282,7 @@ class Side:
         return products(self.data, self.indices, self._partition.columns.gathered(w))
 
     def _dual(self, centre, factor, products_of_point):
-        dual, free = np.empty(len(products_of_point)), np.empty(len(products_of_point), dtype=np.int8)
-        self.smoothed(centre, factor).evaluate(products_of_point, dual, free)
-        return dual
+        return evaluated(self.smoothed(centre, factor), products_of_point)[0]
 
     def combination(self, coefficients):
         """Return the sum of c_k y_k, as an ndarray of float64 or Scattered."""
@@ -318,7 +298,6 @@ class Side:
         positive = self._partition.signs(self._problem)[chosen]
         if len(chosen) == 0:
             return KeptRows(None, None, ())
-        rows, sq_intercept_scaling = rows_of(X[chosen]), self._partition.setting.sq_intercept_scaling
-        data = make_binary_data(rows, np.zeros(len(chosen)), positive, sq_intercept_scaling, 0.0, 0.0)
+        data = self._data_of(rows_of(X[chosen]), positive)
         curvatures = tuple(self.curvature[chosen] * free[chosen] for free in frees)
         return KeptRows(data, self._partition.columns, curvatures)

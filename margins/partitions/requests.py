@@ -13,7 +13,7 @@ from scipy import sparse
 
 from margins.data._passes import combination, products
 from margins.losses._accurate import scores
-from margins.partitions.partition import Point
+from margins.partitions.partition import Point, evaluated
 from margins.partitions.vectors import Scattered, finished
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.training.schemes import OneVsRest
@@ -41,9 +41,7 @@ class Evaluation(NamedTuple):
     loss: float  # sum of the losses, not smoothed
     n_positive: int  # number of samples with alpha_k > 0
     n_unkept: int  # number of partitions that do not keep their free samples
-    # tuple of Sums: with the centre and factor of the point; for a loss that is not smooth also with the
-    # dual variables of the point as the centre, and the next factor
-    sums: tuple
+    sums: tuple  # of Sums, at this smoothing and, for a loss that is not smooth, at the next
 
 
 class Evaluate(NamedTuple):
@@ -55,14 +53,8 @@ class Evaluate(NamedTuple):
 
     problem: int
     point: Point
-    # (Point, bool) or None: a point with the same centre or, if True, whose dual variables are the
-    # centre
-    base: tuple | None
-
-    @property
-    def reads(self):
-        """True if answering reads the samples."""
-        return True
+    base: tuple | None  # (Point, bool): it has the same centre or, if True, its dual variables are it
+    reads = True  # answering reads the samples
 
     @property
     def sent(self):
@@ -80,8 +72,7 @@ class Evaluate(NamedTuple):
         state, summed, frees, n_positive = side.new_state(self.point, centre), [], [], 0
         for sums_index in range(1 if side.loss.is_smooth else 2):
             losses = side.losses(state, self.point, sums_index)
-            dual, free = np.empty(partition.n_samples), np.empty(partition.n_samples, dtype=np.int8)
-            residual, value = losses.evaluate(state.products, dual, free)
+            dual, free, residual, value = evaluated(losses, state.products)
             hessian = self._hessian(partition, side, free_at_base, free)
             summed.append(Sums(residual, value, float(dual.sum()), side.combination(dual), hessian))
             frees.append(free)
@@ -112,20 +103,14 @@ class Slopes(NamedTuple):
     """Request for derivatives of the losses along a step, from what partitions keep."""
 
     problem: int
-    # base, trial: start and end of the step
-    base: Point
-    trial: Point
+    base: Point  # start of the step
+    trial: Point  # end of the step
     sums_index: int  # index of the sums at the base that the step was computed from
     t: float  # the step length
-
-    @property
-    def reads(self):
-        """True if answering reads the samples."""
-        return False
+    reads = False
 
     @property
     def sent(self):
-        """See `Evaluate.sent`."""
         return self._replace(base=self.base.bare, trial=self.trial.bare)
 
     def answer(self, partition):
@@ -146,7 +131,6 @@ class Multiply(NamedTuple):
 
     @property
     def sent(self):
-        """See `Evaluate.sent`."""
         return self._replace(point=self.point.bare)
 
     def answer(self, partition):
@@ -156,11 +140,8 @@ class Multiply(NamedTuple):
             data = state.free_rows.data
             if data is None:
                 return (Scattered(partition.setting.n_weights, np.zeros(0, np.intp), np.zeros(0)),)
-            curvature, indices = (
-                state.free_rows.curvatures[self.sums_index],
-                np.arange(len(data), dtype=np.int32),
-            )
-            columns = state.free_rows.columns
+            indices, columns = np.arange(len(data), dtype=np.int32), state.free_rows.columns
+            curvature = state.free_rows.curvatures[self.sums_index]
         else:
             data, indices, columns = side.data, side.indices, partition.columns
             curvature = side.curvature * side.free(state, self.point, self.sums_index)
@@ -173,15 +154,7 @@ class Accurate(NamedTuple):
 
     problem: int
     w: np.ndarray  # float64, shape (n,)
-
-    @property
-    def reads(self):
-        """True if answering reads the samples."""
-        return True
-
-    @property
-    def sent(self):
-        return self
+    reads, sent = True, property(lambda self: self)
 
     def answer(self, partition):
         side, d = partition.side(self.problem), partition.rows.n_features
@@ -198,15 +171,7 @@ class Confusion(NamedTuple):
     fold: int
     coef: np.ndarray  # float64, shape (n_problems, n_features)
     intercept: np.ndarray  # float64, shape (n_problems,)
-
-    @property
-    def reads(self):
-        """True if answering reads the samples."""
-        return True
-
-    @property
-    def sent(self):
-        return self
+    reads, sent = True, property(lambda self: self)
 
     def answer(self, partition):
         chosen, n_classes = np.flatnonzero(partition.folds == self.fold), len(partition.setting.classes)
@@ -228,11 +193,9 @@ def _diagonal(X, curvature, sq_intercept_scaling):
         diagonal = np.bincount(X.indices[:n_stored], weights=weights, minlength=X.shape[1])
     else:
         diagonal = curvature @ np.square(X, dtype=np.float64)
-    return (
-        np.append(diagonal, sq_intercept_scaling * curvature.sum())
-        if sq_intercept_scaling > 0
-        else diagonal
-    )
+    if sq_intercept_scaling > 0:
+        diagonal = np.append(diagonal, sq_intercept_scaling * curvature.sum())
+    return diagonal
 
 
 def added(one, other):

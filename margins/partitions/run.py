@@ -105,12 +105,7 @@ class StreamedRun(Run):
         self.orders = PartOrders(self.data.rows.X.parts, seed, specification.shuffle)
 
     def may_be_proven(self, tuning=TUNING.partitions):
-        """Return False if a certificate, which reads all partitions, would not prove the accuracy.
-
-        The active samples may rule it out: all other samples can only add to the loss, or reduce the
-        margin. The loss of active samples that are not copied is estimated from the copied samples, with
-        caution, and every few epochs not at all.
-        """
+        """Return False if the active samples, copied or estimated, rule out the accuracy."""
         data, copies = self.data, self.data.rows.copies
         if self.eps is None or len(copies) == 0:
             return True
@@ -119,21 +114,13 @@ class StreamedRun(Run):
             return True
         left_out = left_out[: int(tuning.estimated_share * len(left_out))]
         self.weights.recompute(data)
-        scores = (
-            copies.rows().products(hypothesis.weights) + data.sq_intercept_scaling * hypothesis.label_sum
-        )
+        scores = copies.rows().products(hypothesis.weights)
+        scores += data.sq_intercept_scaling * hypothesis.label_sum
         products = np.full(len(data), WITHOUT_LOSS)
         products[numbers] = data.signs[numbers] * scores
         products[left_out] = np.resize(products[numbers], len(left_out))
-        bounds, _ = bounds_of(
-            hypothesis,
-            self.weights,
-            data,
-            self.loss,
-            self.theta,
-            self.specification.model_scale,
-            products,
-        )
+        scale = self.specification.model_scale
+        bounds, _ = bounds_of(hypothesis, self.weights, data, self.loss, self.theta, scale, products)
         best_dual = max(self.proof.best_dual, bounds.dual)  # dual variables alone prove it
         self.proof = self.proof._replace(best_dual=best_dual)
         certificate = Certificate.from_bounds(bounds.primal, best_dual, 0, bounds.margin)
@@ -144,9 +131,8 @@ class StreamedRun(Run):
         solver = phase.make_solver()
         if type(solver) is not RulesSolver:
             raise ValueError(
-                "Samples in partitions must be processed by a rule-based solver. "
-                f"Got {solver!r}, which needs all samples in memory. Allowed: X in memory, or a "
-                "rule-based algorithm."
+                f"Samples in partitions must be processed by a rule-based solver. Got {solver!r}, which "
+                "needs all samples in memory. Allowed: X in memory, or a rule-based algorithm."
             )
         result = super().begin_phase(phase._replace(solver=StreamedRulesSolver(solver)))
         if self.averaging is not None and type(self.averaging) not in AVERAGINGS:

@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
+from margins._sparse import Rows
 from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
-from margins.data.validation import check_labels, read_labels, validate_matrix
+from margins.data.validation import Labels, check_labels, read_labels, validate_matrix
 from margins.tuning import TUNING
 
 
@@ -22,23 +23,26 @@ class Subsample(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The counts of a partition."""
+    """The counts of a partition, or of all partitions together."""
 
-    # n_stored: number of stored elements
     n_samples: int
     n_features: int
-    n_stored: int
+    n_stored: int  # number of stored elements
     classes: np.ndarray
     totals: np.ndarray  # float64: sum of the sample weights of each class
-    # lightest, heaviest: float64: smallest positive (inf if none) and largest weight of each class
-    lightest: np.ndarray
-    heaviest: np.ndarray
-    # max_sqnorm, median_sqnorm: largest |x_k|^2; median of |x_k|^2 times the sample weight
-    max_sqnorm: float
-    median_sqnorm: float
+    lightest: np.ndarray  # float64: smallest positive weight of each class (inf, or 0 of all: none)
+    heaviest: np.ndarray  # float64: largest weight of each class
+    max_sqnorm: float  # largest |x_k|^2
+    median_sqnorm: float  # (rough) median of |x_k|^2 times the sample weight
     feature_names: np.ndarray | None  # str or None
-    subsample: Subsample | None
+    subsample: object = None  # Subsample, None, or a list of all of them
     in_folds: np.ndarray | None = None  # float64, shape (n_folds, n_classes): sums of sample weights
+
+    def totals_of(self, fold):
+        """Return the sums of sample weights of each class outside a fold; None: of all samples."""
+        if fold is None:
+            return self.totals
+        return np.delete(self.in_folds, fold, axis=0).sum(axis=0)
 
 
 class FoldsOfRows(NamedTuple):
@@ -88,18 +92,12 @@ def read_matrix(X, name, n_features=None):
 
 
 def codes_among(classes, labels):
-    """Return the indices of labels among all classes, as an ndarray of int.
-
-    A chunk's labels may have a narrower dtype than the classes of all chunks.
-    """
+    """Return the indices of labels among all classes, whose dtype may be wider (ndarray of int)."""
     return np.searchsorted(classes, labels.astype(classes.dtype, copy=False))
 
 
 def merged_classes(parts, name):
-    """Return the distinct labels of all partitions, sorted.
-
-    Raises ValueError if no dtype holds all labels exactly.
-    """
+    """Return the distinct labels of all partitions, sorted; ValueError if no dtype holds all exactly."""
     check_labels(np.array([label for part in parts for label in part.tolist()], object), f"y of {name}")
     kinds = {part.dtype.kind for part in parts}
     if {"i", "u"} <= kinds and "f" not in kinds:  # NumPy would promote these to float64
@@ -121,43 +119,48 @@ def _is_exact(labels, dtype):
     return labels.tolist() == labels.astype(dtype).tolist()  # Python compares int and float exactly
 
 
-def count(X, y, weight, name, index, sizes):
-    """Read a partition for the first time, and return (Counts, Labels)."""
+class Read(NamedTuple):
+    """A partition after its first reading."""
+
+    X: object  # ndarray or CSR matrix
+    rows: Rows
+    labels: Labels
+    sample_weight: np.ndarray  # float64, shape (m,)
+    sqnorms: np.ndarray  # float64, shape (m,): |x_k|^2
+    counts: Counts  # without details of weights and median, and without a subsample
+
+
+def first_reading(X, y, weight, chunk, name):
+    """Read a partition for the first time: check its samples, X by `name`, and count them (Read)."""
     names = _get_feature_names(X) if hasattr(X, "columns") else None
     X = read_matrix(X, name)
-    labels = read_labels(X.shape[0], y, weight, name)
-    rows = rows_of(X)
+    labels, rows = read_labels(X.shape[0], y, weight, chunk), rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
     sample_weight = np.ones(X.shape[0]) if labels.weight is None else labels.weight
+    totals = np.bincount(labels.codes, weights=sample_weight, minlength=len(labels.classes))
+    zeros, longest = np.zeros(len(totals)), float(sqnorms.max())
+    sizes = *X.shape, int(rows.n_stored)
+    counts = Counts(*sizes, labels.classes, totals, zeros, zeros, longest, 0.0, names)
+    return Read(X, rows, labels, sample_weight, sqnorms, counts)
+
+
+def count(X, y, weight, name, index, sizes):
+    """Read a partition for the first time, and return (Counts, Labels)."""
+    X, _, labels, sample_weight, sqnorms, counts = first_reading(X, y, weight, name, name)
     n_classes = len(labels.classes)
-    folds = None if sizes.folds is None else sizes.folds.of(labels.codes, index)
     lightest, heaviest = np.full(n_classes, np.inf), np.zeros(n_classes)
     for code in range(n_classes):
         positive = sample_weight[(labels.codes == code) & (sample_weight > 0)]
         if len(positive):
             lightest[code], heaviest[code] = positive.min(), positive.max()
-    counts = Counts(
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
-        n_stored=int(rows.n_stored),
-        classes=labels.classes,
-        totals=np.bincount(labels.codes, weights=sample_weight, minlength=n_classes),
-        lightest=lightest,
-        heaviest=heaviest,
-        max_sqnorm=float(sqnorms.max()),
-        median_sqnorm=float(np.median(sample_weight * sqnorms)),
-        feature_names=names,
-        subsample=_subsample(X, labels, sample_weight, folds, index, sizes),
-        in_folds=None if folds is None else _in_folds(labels, sample_weight, folds, sizes.folds.n_folds),
-    )
-    return counts, labels
-
-
-def _in_folds(labels, sample_weight, folds, n_folds):
-    """Return the sums of sample weights, an ndarray of float64 of shape (n_folds, n_classes)."""
-    totals = np.zeros((n_folds, len(labels.classes)))
-    np.add.at(totals, (folds, labels.codes), sample_weight)
-    return totals
+    folds = in_folds = None
+    if sizes.folds is not None:
+        folds, in_folds = sizes.folds.of(labels.codes, index), np.zeros((sizes.folds.n_folds, n_classes))
+        np.add.at(in_folds, (folds, labels.codes), sample_weight)
+    subsample = _subsample(X, labels, sample_weight, folds, index, sizes)
+    median = float(np.median(sample_weight * sqnorms))
+    counts = counts._replace(lightest=lightest, heaviest=heaviest, median_sqnorm=median)
+    return counts._replace(subsample=subsample, in_folds=in_folds), labels
 
 
 def _subsample(X, labels, sample_weight, folds, index, sizes):

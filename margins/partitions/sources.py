@@ -13,12 +13,7 @@ def is_large_map(X, min_bytes=TUNING.partitions.min_mapped_bytes):
 
 
 def executor_of(name, X, y, sample_weight, n_threads):
-    """Return a ChunkExecutor or DaskExecutor over samples in partitions.
-
-    X is Chunks, a memmap, or an array or data frame of dask; y is None with Chunks, which hold the
-    labels. `n_threads` threads read chunks; dask has separate threads. Raises ValueError if y or the
-    weights do not match X.
-    """
+    """Return a ChunkExecutor or DaskExecutor over samples in partitions; y must match X."""
     if isinstance(X, Chunks):
         check_held_by_chunks(name, y, sample_weight)
         return ChunkExecutor(X, n_threads)

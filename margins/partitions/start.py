@@ -10,12 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from margins.data.binary_data import (
-    array_of_each,
-    stack_rows,
-)
+from margins.data.binary_data import array_of_each, stack_rows
 from margins.linalg.threads import one_thread
 from margins.losses import loss_of
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
@@ -32,9 +28,7 @@ class Start(NamedTuple):
 
     w: np.ndarray  # float64, shape (n,)
     factor: float  # multiple of the curvature of a smoothed loss
-    # If the objective over all samples is larger than this, the subsample was misleading; inf for a
-    # start at zero.
-    max_primal: float = math.inf
+    max_primal: float = math.inf  # if the objective over all samples exceeds it, it was misleading
 
 
 def start_at_zero(n_weights, loss):
@@ -66,16 +60,7 @@ class StackedSubsample(NamedTuple):
 def stack(subsamples, classes, class_weights):
     """Stack the subsamples of all partitions."""
     matrices = [subsample.X for subsample in subsamples]
-    if len({sparse.issparse(X) for X in matrices}) == 1:
-        X = (
-            sparse.vstack(matrices, format="csr")
-            if sparse.issparse(matrices[0])
-            else np.vstack(matrices)
-        )
-    else:
-        X = matrices[0]
-        for matrix in matrices[1:]:
-            X = stack_rows(X, matrix)
+    X = stack_rows(*matrices)
     codes = np.concatenate([codes_among(classes, subsample.labels) for subsample in subsamples])
     weight = np.concatenate([subsample.weight for subsample in subsamples])
     if class_weights is not None:
@@ -87,18 +72,12 @@ def stack(subsamples, classes, class_weights):
 
 
 def start_of(subsample, problem, setting, required_gap):
-    """Return the Start at the optimum of a binary problem over the subsample.
-
-    Starts at zero if the steps over the subsample do not converge soon.
-    """
+    """Return the Start at the optimum over the subsample, or at zero if it takes many steps."""
     X, codes, C = subsample.of(problem)
     tuning, m = TUNING.subsample, len(codes)
     loss = loss_of(setting.loss, C)
-    specification = Specification(
-        C=1.0,
-        sq_intercept_scaling=setting.sq_intercept_scaling,
-        has_free_intercept=setting.has_free_intercept,
-    )
+    scaling, is_free = setting.sq_intercept_scaling, setting.has_free_intercept
+    specification = Specification(C=1.0, sq_intercept_scaling=scaling, has_free_intercept=is_free)
     data = binary_problem(X, codes == problem.positive, specification, loss).data
     sqnorms = data.ordinary_sqnorms
     upper = array_of_each(loss.upper, m)

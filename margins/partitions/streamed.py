@@ -6,19 +6,18 @@ rows reads one partition at a time. Rows of an active set are copied (`ActiveRow
 """
 
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _get_feature_names
 
 from margins._sparse import Rows
 from margins.data._structure import all_ones
-from margins.data.binary_data import augmented_sqnorms, csr_arrays, rows_of
-from margins.data.validation import n_rows_of, read_labels
+from margins.data.binary_data import csr_arrays, rows_of
+from margins.data.validation import n_rows_of
 from margins.partitions._held_rows import HeldRows
-from margins.partitions.fit import Scanned, merged
-from margins.partitions.samples import Counts, codes_among, named, read_matrix
+from margins.partitions.fit import merged
+from margins.partitions.samples import Counts, codes_among, first_reading, named, read_matrix
 from margins.tuning import TUNING
 
 
@@ -27,8 +26,7 @@ class Part(NamedTuple):
 
     partition: int  # index of the partition
     n_rows: int  # number of rows in the partition
-    # begin, end: range of its samples among all samples
-    begin: int
+    begin: int  # range of its samples among all samples
     end: int
     row_indices: np.ndarray | None  # int, shape (end - begin,): rows in the partition; None: all
 
@@ -38,9 +36,8 @@ class Storage(NamedTuple):
 
     is_sparse: bool
     dtype: np.dtype
-    # n_stored, longest: numbers stored by all rows together, and by the longest row
-    n_stored: int
-    longest: int
+    n_stored: int  # numbers stored by all rows together
+    longest: int  # numbers stored by the longest row
 
 
 class StreamedSamples(NamedTuple):
@@ -49,7 +46,7 @@ class StreamedSamples(NamedTuple):
     X: "StreamedMatrix"
     codes: np.ndarray  # int, shape (m,): indices into the classes of `scanned`
     weight: np.ndarray | None  # float64, shape (m,), or None
-    scanned: Scanned
+    scanned: Counts
 
 
 class StreamedMatrix:
@@ -125,7 +122,6 @@ class StreamedRows(HeldRows):
         return self.X.sqnorms()
 
     def longest(self):
-        """See `Rows.longest`."""
         return self.X.storage.longest
 
     @contextmanager
@@ -149,7 +145,6 @@ class StreamedRows(HeldRows):
             self.release()
 
     def parts(self):
-        """See `Rows.parts`: reads one partition at a time."""
         for part in self.X.parts:
             with self.reading(part):
                 yield part.begin, part.end
@@ -163,8 +158,7 @@ class ActiveRows:
         itemsize = storage.dtype.itemsize
         self._n_features, self._is_sparse = d, storage.is_sparse
         self.clear()
-        # The operating system allocates only pages that are written, so a large array of few rows is
-        # cheap.
+        # Only pages that are written are allocated, so a large array of few rows is cheap.
         if self._is_sparse:
             columns = np.int32 if d <= np.iinfo(np.int32).max else np.int64
             n = max_bytes // (itemsize + np.dtype(columns).itemsize)
@@ -193,11 +187,8 @@ class ActiveRows:
         """Copy rows of a partition, given by their numbers among all rows, up to the limit."""
         row_indices = numbers - part.begin
         row_indices = row_indices if part.row_indices is None else part.row_indices[row_indices]
-        n = (
-            self._add_sparse(matrix, row_indices)
-            if self._is_sparse
-            else self._add_dense(matrix, row_indices)
-        )
+        add = self._add_sparse if self._is_sparse else self._add_dense
+        n = add(matrix, row_indices)
         self._numbers.append(numbers[:n])
         self._left_out.append(numbers[n:])
         self._n += n
@@ -241,59 +232,33 @@ def scan(executor, name):
         try:
             chunk = f"chunk {index} of {name}"
             with named(chunk):
-                scan_result = _scanned(X, y, weight, chunk) if n_rows_of(X) > 0 else None
-            if scan_result is not None:
-                for collected, item in zip((sqnorms, labels, counts, kinds), scan_result, strict=True):
-                    collected.append(item)
-                end = begin + len(scan_result[0])
-                parts.append(Part(index, end - begin, begin, end, None))
-                begin = end
+                read = first_reading(X, y, weight, chunk, f"X of {chunk}") if n_rows_of(X) > 0 else None
+            if read is not None:
+                n_rows, n_stored = len(read.sqnorms), read.counts.n_stored
+                kinds.append(
+                    Storage(sparse.issparse(read.X), read.X.dtype, n_stored, read.rows.longest())
+                )
+                sqnorms.append(read.sqnorms)
+                labels.append(read.labels)
+                counts.append(read.counts)
+                parts.append(Part(index, n_rows, begin, begin + n_rows, None))
+                begin += n_rows
         finally:
-            del X, y, weight
+            X = y = weight = read = None
             executor.release(index)
     scanned = merged(counts, name)
-    storage = Storage(
-        any(kind.is_sparse for kind in kinds),
-        np.result_type(*(kind.dtype for kind in kinds)),
-        scanned.n_stored,
-        max(kind.longest for kind in kinds),
-    )
+    is_sparse, longest = any(kind.is_sparse for kind in kinds), max(kind.longest for kind in kinds)
+    dtype = np.result_type(*(kind.dtype for kind in kinds))
+    storage = Storage(is_sparse, dtype, scanned.n_stored, longest)
     X = StreamedMatrix(executor, name, parts, np.concatenate(sqnorms), scanned.n_features, storage)
-    codes = [
-        codes_among(scanned.classes, part_labels.classes)[part_labels.codes] for part_labels in labels
-    ]
-    codes = [part_labels.astype(np.min_scalar_type(len(scanned.classes))) for part_labels in codes]
+    codes = [codes_among(scanned.classes, part.classes)[part.codes] for part in labels]
+    codes = [part.astype(np.min_scalar_type(len(scanned.classes))) for part in codes]
     return StreamedSamples(X, np.concatenate(codes), _weights(labels), scanned)
-
-
-def _scanned(X, y, weight, name) -> tuple[Any, ...]:
-    """Read a partition for the first time: (squared norms, Labels, Counts, Storage)."""
-    names = _get_feature_names(X) if hasattr(X, "columns") else None
-    X = read_matrix(X, f"X of {name}")
-    labels = read_labels(X.shape[0], y, weight, name)
-    rows = rows_of(X)
-    sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
-    sample_weight = np.ones(X.shape[0]) if labels.weight is None else labels.weight
-    counts = Counts(
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
-        n_stored=int(rows.n_stored),
-        classes=labels.classes,
-        totals=np.bincount(labels.codes, weights=sample_weight, minlength=len(labels.classes)),
-        lightest=np.zeros(len(labels.classes)),
-        heaviest=np.zeros(len(labels.classes)),
-        max_sqnorm=float(sqnorms.max()),
-        median_sqnorm=0.0,
-        feature_names=names,
-        subsample=None,
-    )
-    storage = Storage(sparse.issparse(X), X.dtype, counts.n_stored, int(rows.longest()))
-    return sqnorms, labels, counts, storage
 
 
 def _weights(labels):
     """Return all sample weights, as float64 of shape (m,); None if no partition has weights."""
-    if all(part_labels.weight is None for part_labels in labels):
+    if all(part.weight is None for part in labels):
         return None
     return np.concatenate(
         [np.ones(len(part.codes)) if part.weight is None else part.weight for part in labels]
