@@ -29,8 +29,7 @@ class Level(NamedTuple):
     """One level of the nested active sets: which samples enter it, and how often it is processed.
 
     passes: maximum number of passes each time the level is built.
-    factor: A sample enters if ``p <= factor * threshold`` when it is processed; -inf: no sample enters for
-        this reason.
+    factor: A sample enters if ``p <= factor * threshold`` when it is processed; -inf: no sample enters for this reason.
     supported: A sample enters if its dual variable is positive when it is processed.
     updated: A sample enters if it is updated and its dual variable is positive afterwards.
     """
@@ -69,27 +68,14 @@ cdef class ActiveSets(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
-        """Process every sample of `order`, then the active sets.
+        """Process every sample of `order`, then the active sets; return how many changed the weights in the full pass.
 
         full_pass_rules: rules of the pass over all samples, if they differ from the rules of the active sets.
         averaging: receives every hypothesis before it is updated.
 
-        Returns
-        -------
-        int
-            Number of samples of the full pass that changed the weight vector. 0 means converged if `n_unmoved`
-            is 0, too. `n_rejected` is the number of misclassified samples without an update, `n_unmoved` the
-            number of rejected samples below the upper bounds of their dual variables.
-
-        Raises
-        ------
-        ValueError
-            If rules or levels need dual variables that the weight vector does not keep, or if its numbers of
-            features or samples differ from the data.
-        margins.rules.RuleError
-            If a rule returns a number that is not finite. The weight vector is then invalid.
-        KeyboardInterrupt
-            Ctrl-C is honoured every few milliseconds.
+        0 means converged if `n_unmoved`, the number of rejected samples below the upper bounds of their dual
+        variables, is 0, too. Raises ValueError if the weight vector does not match the samples, or lacks dual variables
+        that rules or levels need; RuleError if a rule returns a number that is not finite.
         """
         cdef Py_ssize_t n_changed = self.full_pass(data, a, rules, order, full_pass_rules, averaging)
         if n_changed and self.n_kept:
@@ -98,10 +84,7 @@ cdef class ActiveSets(SampleLoop):
 
     def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                   const int32_t[::1] order not None, Rules full_pass_rules=None, Averaging averaging=None) -> int:
-        """Make the first part of `full_epoch`: process every sample of `order`, keeping the first active set.
-
-        Parameters, results and errors are the same as for `full_epoch`.
-        """
+        """Make the first part of `full_epoch`: process every sample of `order`, keeping the first active set."""
         cdef Tally tally
         if full_pass_rules is None:
             full_pass_rules = rules
@@ -134,11 +117,7 @@ cdef class ActiveSets(SampleLoop):
 
     def nested_passes(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                       Averaging averaging=None, const int32_t[::1] members=None) -> None:
-        """Make the second part of `full_epoch`: the active sets, after a full pass.
-
-        data, a, rules, averaging: as in `full_epoch`.
-        members: the first active set, in its order. None: the set that the last full pass kept.
-        """
+        """Process the active sets, after a full pass; `members` replace the first active set, which that pass kept."""
         a.check_fit(data)
         if self.n_levels == 0:
             return
@@ -167,18 +146,14 @@ cdef class ActiveSets(SampleLoop):
                 self.process_active_sets(level + 1, tally.n_kept)
         return 0
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         """Process order[begin:end], and keep the members of `level`; after the last level none are kept."""
         cdef const Membership* keep = NULL
         cdef int32_t[::1] kept = None
         if self.level < self.n_levels:
             keep, kept = &self.memberships[self.level], self.members[self.level]
         cdef epoch_t epoch = self.epoch_of_all if self.level == 0 else self.epoch_of_members
-        epoch(
-            self.data, self.weights, self.rules, self.averaging, order, begin, end, keep, kept, tally
-        )
+        epoch(self.data, self.weights, self.rules, self.averaging, order, begin, end, keep, kept, tally)
         return 0
 
 

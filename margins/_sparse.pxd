@@ -121,9 +121,7 @@ cdef inline double _csr_dot(
     return (a + b) + (c + d)
 
 
-cdef inline double _ones_dot(
-    const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, const double* v
-) noexcept nogil:
+cdef inline double _ones_dot(const index_t[::1] columns, Py_ssize_t i, Py_ssize_t stop, const double* v) noexcept nogil:
     cdef double a = 0, b = 0, c = 0, d = 0
     while i + 3 < stop:
         a += v[columns[i]]
@@ -150,23 +148,15 @@ cdef inline double dot(Rows rows, Py_ssize_t k, const double* v) noexcept nogil:
         check_columns(rows, k)
     if rows.columns32 is not None:
         if rows.values64 is not None:
-            return _csr_dot(
-                rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v
-            )
+            return _csr_dot(rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v)
         if rows.values32 is not None:
-            return _csr_dot(
-                rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v
-            )
+            return _csr_dot(rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, v)
         return _ones_dot(rows.columns32, rows.starts32[k], rows.ends32[k], v)
     if rows.columns64 is not None:
         if rows.values64 is not None:
-            return _csr_dot(
-                rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v
-            )
+            return _csr_dot(rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v)
         if rows.values32 is not None:
-            return _csr_dot(
-                rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v
-            )
+            return _csr_dot(rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, v)
         return _ones_dot(rows.columns64, rows.starts64[k], rows.ends64[k], v)
     if rows.values64 is not None:
         if rows.column_step == 1:
@@ -224,24 +214,16 @@ cdef inline void axpy(Rows rows, Py_ssize_t k, double c, double* v) noexcept nog
         check_columns(rows, k)
     if rows.columns32 is not None:
         if rows.values64 is not None:
-            _csr_axpy(
-                rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v
-            )
+            _csr_axpy(rows.values64, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v)
         elif rows.values32 is not None:
-            _csr_axpy(
-                rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v
-            )
+            _csr_axpy(rows.values32, rows.columns32, rows.starts32[k], rows.ends32[k], rows.n_dense_row, c, v)
         else:
             _ones_axpy(rows.columns32, rows.starts32[k], rows.ends32[k], c, v)
     elif rows.columns64 is not None:
         if rows.values64 is not None:
-            _csr_axpy(
-                rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v
-            )
+            _csr_axpy(rows.values64, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v)
         elif rows.values32 is not None:
-            _csr_axpy(
-                rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v
-            )
+            _csr_axpy(rows.values32, rows.columns64, rows.starts64[k], rows.ends64[k], rows.n_dense_row, c, v)
         else:
             _ones_axpy(rows.columns64, rows.starts64[k], rows.ends64[k], c, v)
     elif rows.values64 is not None:
@@ -280,14 +262,9 @@ cdef inline void _copy(
 
 
 cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
-    """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns.
+    """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns; return their number.
 
-    This is for loops that read each element many times. Not for kernels.
-
-    Returns
-    -------
-    Py_ssize_t
-        Number of elements, at most `longest()`; the arrays must hold one more element.
+    The arrays must hold one more element than `longest()`. For loops that read each element often; not for kernels.
     """
     cdef Py_ssize_t start, n
     cdef double* ones = NULL
@@ -340,13 +317,11 @@ cdef inline void elements(Rows rows, Py_ssize_t k, double* kept) noexcept nogil:
 
 
 cdef inline void dots(
-    Rows rows, Py_ssize_t k, const double* vectors, Py_ssize_t width, double* out,
-    double* kept, int32_t* columns
+    Rows rows, Py_ssize_t k, const double* vectors, Py_ssize_t width, double* out, double* kept, int32_t* columns
 ) noexcept nogil:
-    """Compute the inner products of row k with several vectors at once.
+    """Compute the inner products of row k with several vectors, which have coordinate i at vectors[i * width].
 
-    `vectors` has coordinate i of all vectors at vectors[i * width]. Each sum is in the order of the stored
-    elements, so a product does not depend on the other vectors. `kept` and `columns` are work arrays for one row.
+    Each sum is in the order of the stored elements. `kept` and `columns` are work arrays for one row.
     """
     cdef Py_ssize_t start, n
     if rows.columns32 is not None and rows.values64 is not None:

@@ -109,10 +109,7 @@ cdef class Rows:
         return self.n_stored >= least and self._count(least) >= least
 
     def mean_nonzeros(self, Py_ssize_t n_sampled) -> float:
-        """Return the mean number of non-zeros of `n_sampled` rows, spread evenly, or of all. Not for kernels.
-
-        The result is the same for every storage.
-        """
+        """Return the mean number of non-zeros of `n_sampled` rows, spread evenly, or of all. Not for kernels."""
         cdef Py_ssize_t i, total = 0, n = min(n_sampled, self.n_rows)
         with nogil:
             for i in range(n):
@@ -131,18 +128,7 @@ cdef class Rows:
         return total
 
     def part(self, indices not None) -> Rows:
-        """Return some rows of this matrix, which share its arrays. Not for kernels.
-
-        Parameters
-        ----------
-        indices : ndarray of int, shape (n,)
-            Indices of the rows, in their new order.
-
-        Raises
-        ------
-        ValueError
-            If the rows belong to a kernel, or an index is not in [0, n_rows).
-        """
+        """Return some rows of this matrix, in the order of `indices`, which share its arrays. Not for kernels."""
         cdef Rows result
         if self.is_kernel:
             raise ValueError("part of Rows must be of a stored matrix: the rows of a kernel depend on all samples.")
@@ -262,8 +248,7 @@ def _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_
             )
         if len(starts) != n_rows + 1 or starts[0] < 0 or (starts[1:] < starts[:-1]).any():
             raise ValueError(
-                f"starts of Rows must be {n_rows + 1} numbers >= 0 that do not decrease. "
-                f"Got {len(starts)}, {starts!r}."
+                f"starts of Rows must be {n_rows + 1} numbers >= 0 that do not decrease. Got {len(starts)}, {starts!r}."
             )
         n_stored = int(starts[n_rows])
         what = f"where starts ends, {n_stored}"
@@ -319,9 +304,7 @@ cdef void check_columns(Rows rows, Py_ssize_t k) noexcept nogil:
             abort()
 
 
-cdef inline double _sqnorm(
-    const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n
-) noexcept nogil:
+cdef inline double _sqnorm(const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n) noexcept nogil:
     cdef double a = 0, b = 0, c = 0, d = 0  # four sums, as in an inner product
     cdef Py_ssize_t j = 0
     while j + 3 < n:

@@ -38,9 +38,7 @@ cdef class SampleLoop:
     cdef Py_ssize_t _max_chunk            # samples between two checks; 0: not yet known
     cdef Py_ssize_t chunk_size(self) noexcept nogil
     cdef int reserve(self, Py_ssize_t n_samples) except -1
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil
     cdef int check(self) except -1
     cdef int _adapt_chunk(self) except -1
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1

@@ -81,9 +81,7 @@ cdef class SampleLoop:
             self.averaging.reserve(n_samples)
         return 0
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         """Process order[begin:end], and add to the counts of `tally`."""
         return 0
 
@@ -96,10 +94,7 @@ cdef class SampleLoop:
         return 0
 
     cdef int run(self, const int32_t[::1] order, Py_ssize_t n, Tally* tally) except -1:
-        """Make one pass over order[:n], and leave its counts in `tally`.
-
-        Raises RuleError if a rule returned a number that is not finite.
-        """
+        """Make one pass over order[:n], and leave its counts in `tally`; RuleError if a rule's number is not finite."""
         cdef Py_ssize_t begin = 0, end, size
         tally.n_changed = tally.n_rejected = tally.n_kept = tally.n_unmoved = 0
         tally.failure = NO_FAILURE
@@ -122,11 +117,7 @@ cdef class SampleLoop:
         return 0
 
     cdef int _adapt_chunk(self) except -1:
-        """Adapt the length of chunks to the time since the last check of signals.
-
-        The time per sample depends on its length, on the rules and on the machine. Results do not depend on the
-        length of chunks.
-        """
+        """Adapt the length of chunks, which changes no result, to the time since the last check of signals."""
         cdef double now = time.perf_counter(), elapsed = now - self._last_signal_check
         cdef Py_ssize_t size = self._max_chunk
         if size == 0:
@@ -168,10 +159,9 @@ cdef void _expect(
     BinaryData data, WeightVector a, const Thresholds* thresholds, const int32_t[::1] order,
     Py_ssize_t begin, Py_ssize_t end
 ) noexcept nogil:
-    """Announce to a kernel which samples of order[begin:end] will probably be updated.
+    """Announce to a kernel which samples of order[begin:end], whose products are known, will probably be updated.
 
-    First come the samples that the current thresholds would update, then the samples nearest to their thresholds,
-    while their rows cost little: rows are cheaper if many are computed together. The products are known.
+    First come the samples that the thresholds would update now, then those nearest to them, while rows cost little.
     """
     cdef Py_ssize_t i, j, k, n = 0, n_spare
     cdef double distance

@@ -108,10 +108,7 @@ def _name_of_package(installed: Distribution) -> str:
 
 
 def unreadable() -> dict[str, str]:
-    """Return the installed packages whose entry points cannot be read, and the errors.
-
-    Plug-ins in these packages are not available.
-    """
+    """Return the installed packages whose plug-ins are unreadable, and the errors."""
     return _plug_ins()[1]
 
 

@@ -39,11 +39,7 @@ class AlmaState(LoopState):
     def begin(self, data):
         super().begin(data)
         parts = np.stack(
-            [
-                data.rows.pnorms(self.p),
-                np.full(len(data), self.rho),
-                np.sqrt(data.diagonal),
-            ]
+            [data.rows.pnorms(self.p), np.full(len(data), self.rho), np.sqrt(data.diagonal)]
         )
         largest = parts.max(axis=0)
         ratios = parts / np.where(largest > 0, largest, 1.0)

@@ -28,8 +28,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     eta and the exponent are at most proportional to the unproven share of the margin. A run ends when
     eps is proven; no bound on the number of updates is known.
 
-    **Use it for** comparisons of constant-rate algorithms. **Avoid it for** unscaled data: it is
-    slow.
+    **Use it for** comparisons of constant-rate algorithms. **Avoid it for** unscaled data: it is slow.
 
     **Source**: Tsampouka & Shawe-Taylor (2006), Constant rate approximate maximum margin algorithms.
     The phases are an addition.

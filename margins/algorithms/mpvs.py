@@ -47,9 +47,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         default=None,
     )
     b: float | None = parameter(
-        optional(NON_NEGATIVE),
-        "Initial threshold, in units of R**2. None: from eps.",
-        default=None,
+        optional(NON_NEGATIVE), "Initial threshold, in units of R**2. None: from eps.", default=None
     )
     radius: float | None = parameter(
         optional(Interval(0, 1e60, "right")),

@@ -50,9 +50,7 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
         default=None,
     )
     eps: float = parameter(
-        Interval(0, 1, "right"),
-        "Accuracy: the margin required is (1 - eps) gamma.",
-        default=0.5,
+        Interval(0, 1, "right"), "Accuracy: the margin required is (1 - eps) gamma.", default=0.5
     )
 
     # `gamma` is a margin here, so users must pass a kernel with a parameter gamma as an object.

@@ -1,8 +1,7 @@
 """The data of one binary problem, for compiled loops.
 
-A sample is y_k = l_k [x_k, rho]: the row x_k, augmented by rho for the bias, times its label. With a soft
-margin, it has a slack term, which adds D_k = Delta_k^2 to |y_k|^2 and D_k alpha_k to a.y_k. The slack term
-is never stored.
+A sample is y_k = l_k [x_k, rho]: the row x_k, augmented by rho for the bias, times its label. With a soft margin, it
+has a slack term, which adds D_k = Delta_k^2 to |y_k|^2 and D_k alpha_k to a.y_k. The slack term is never stored.
 """
 
 from libc.math cimport INFINITY
@@ -46,15 +45,9 @@ cdef class BinaryData:
         diag: NDArray[np.float64], upper: NDArray[np.float64], offset: NDArray[np.float64] | None = None,
         bint has_free_intercept=False, weight: NDArray[np.float64] | None = None,
     ):
-        self.rows = rows
-        self.labels = labels
-        self.sqnorms = sqnorms
-        self.sq_intercept_scaling = sq_intercept_scaling
-        self.diag = diag
-        self.upper = upper
-        self.offset = offset
-        self.has_free_intercept = has_free_intercept
-        self.weight = weight
+        self.rows, self.labels, self.sqnorms, self.weight = rows, labels, sqnorms, weight
+        self.diag, self.upper, self.offset = diag, upper, offset
+        self.sq_intercept_scaling, self.has_free_intercept = sq_intercept_scaling, has_free_intercept
 
     def with_limits(
         self, upper: NDArray[np.float64] | None = None, offset: NDArray[np.float64] | None = None,
@@ -62,17 +55,11 @@ cdef class BinaryData:
     ) -> BinaryData:
         """Return the same samples with new upper bounds of the dual variables, offset or diagonal."""
         cdef BinaryData result = BinaryData.__new__(BinaryData)
-        result.rows, result.labels, result.sqnorms = self.rows, self.labels, self.sqnorms
-        result.sq_intercept_scaling, result.diag, result.upper, result.offset = (
-            self.sq_intercept_scaling, self.diag, self.upper, self.offset
-        )
-        result.has_free_intercept, result.weight = self.has_free_intercept, self.weight
-        if upper is not None:
-            result.upper = upper
-        if offset is not None:
-            result.offset = offset
-        if diag is not None:
-            result.diag = diag
+        result.rows, result.labels, result.sqnorms, result.weight = self.rows, self.labels, self.sqnorms, self.weight
+        result.sq_intercept_scaling, result.has_free_intercept = self.sq_intercept_scaling, self.has_free_intercept
+        result.diag = self.diag if diag is None else diag
+        result.upper = self.upper if upper is None else upper
+        result.offset = self.offset if offset is None else offset
         return result
 
     def over(self, Rows rows not None) -> BinaryData:

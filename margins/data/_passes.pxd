@@ -28,10 +28,6 @@ cdef inline double add_sample(BinaryData data, Py_ssize_t k, double alpha, doubl
 
 cdef bint is_one_block(BinaryData data)
 
-cdef int set_products(
-    BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out
-) except -1
+cdef int set_products(BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out) except -1
 
-cdef int set_combination(
-    BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out
-) except -1
+cdef int set_combination(BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out) except -1

@@ -29,9 +29,7 @@ def products(BinaryData data not None, samples not None, vector not None):
     return result
 
 
-cdef int set_products(
-    BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out
-) except -1:
+cdef int set_products(BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out) except -1:
     """Set `out` to the products of some samples."""
     if is_one_block(data):
         _set_products(data, samples, vector, out)

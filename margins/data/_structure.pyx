@@ -122,10 +122,7 @@ cdef Py_ssize_t _scan_bits(
 
 
 def all_ones(values: NDArray[np.float64] | NDArray[np.float32]) -> bool:
-    """Return whether every value, contiguous and of float64 or float32, is exactly 1.
-
-    It stops soon after the first value that is not 1.
-    """
+    """Return whether every value, contiguous and of float64 or float32, is exactly 1."""
     if values.dtype == np.float64:
         return _all_are[int64_t](values.view(np.int64), 0x3FF0000000000000)
     return _all_are[int32_t](values.view(np.int32), 0x3F800000)

@@ -307,7 +307,6 @@ class Transformed:
         return (self._transform(X), *others)
 
     def release(self):
-        """See `Chunks.release`."""
         self._chunks.release(self._index)
 
 
@@ -343,11 +342,7 @@ class RowsReader:
 
 
 def read_chunk(chunks, index, name):
-    """Return (X, y, weight) of a chunk, for a method called `name`; the weight may be None.
-
-    Raise a ValueError if the chunk is not a tuple of 2 or 3 items. Errors of the function that reads it
-    get a note that names the chunk.
-    """
+    """Return (X, y, weight) of a chunk; errors, with a note, name it and the method `name`."""
     try:
         chunk = chunks[index]
     except Exception as error:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence, SeedSequence
 
 from margins.data._permutations import permute
-from margins.linalg.threads import one_thread
+from margins.linalg.threads import computed_once, one_thread
 from margins.tuning import TUNING
 
 PERMUTATION = TUNING.permutation
@@ -27,8 +27,7 @@ class Orders:
     """Orders in which a run processes its samples.
 
     n: number of samples.
-    proven: True: the run ends with a proof, so orders affect only its speed. They may then be in blocks,
-        and made by a faster permutation than NumPy's.
+    proven: True: the run ends with a proof; orders affect only its speed, and may be in blocks.
     shuffle: when the order is permuted; "draws": an epoch draws n samples with replacement.
     n_held_out: number of samples, from the start of the first order, that are never processed.
     rows_per_chunk: number of rows in a chunk of a block; 1: permute without blocks.
@@ -37,22 +36,15 @@ class Orders:
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
         self._n, self._ends_with_proof, self._seed = n, proven, seed
-        self._is_first, self._cached_order, self._cached_generator = True, None, None
-        self.rows_per_chunk = rows_per_chunk
+        self._is_first, self.rows_per_chunk = True, rows_per_chunk
 
-    # Both are made on demand, because Newton steps need neither. `functools.cached_property` would use
-    # one lock for all objects, which may be locked after a fork.
-    @property
+    @computed_once  # on demand, because Newton steps need neither
     def _generator(self):
-        if self._cached_generator is None:
-            self._cached_generator = generator_of(self._seed)
-        return self._cached_generator
+        return generator_of(self._seed)
 
-    @property
+    @computed_once
     def _order(self):
-        if self._cached_order is None:
-            self._cached_order = np.arange(self._n, dtype=np.int32)
-        return self._cached_order
+        return np.arange(self._n, dtype=np.int32)
 
     @property
     def held_out(self):
@@ -120,19 +112,12 @@ def shuffle(generator, order):
 
 
 def mix(generator, order):
-    """Permute an int32 order in place, faster than NumPy, for runs that end with a proof.
-
-    It draws only one number from the generator.
-    """
+    """Permute an int32 order in place, faster than NumPy, with one number from the generator."""
     permute(order, generator.bit_generator.random_raw())
 
 
 def spread(generator, n, size):
-    """Return a stratified subsample of n samples, in random order (ndarray of int32, shape (size,)).
-
-    One sample is drawn from each of `size` <= n equal parts, so that every part of a sorted file is
-    represented; adjacent parts may share a sample.
-    """
+    """Return a sample of each of `size` <= n equal parts, in random order (int32, shape (size,))."""
     order = generator.random(size)
     order += np.arange(size)
     order *= n / size

@@ -11,11 +11,7 @@ from margins.data._structure import first_decrease, first_outside, is_sorted, sc
 from margins.data.binary_data import is_sparse
 
 # For each compressed format, the units of `indptr` and of `indices`.
-COMPRESSED = {
-    "csr": ("row", "column"),
-    "csc": ("column", "row"),
-    "bsr": ("block row", "block column"),
-}
+COMPRESSED = {"csr": ("row", "column"), "csc": ("column", "row"), "bsr": ("block row", "block column")}
 # SciPy adds the offset of a diagonal to the number of rows, in int32.
 MAX_OFFSET = 2**30
 # Attribute of a matrix that `sealed` sets.
@@ -32,12 +28,9 @@ def checked(X, name):
         return _checked_compressed(X, name)
     if kind == "coo":
         return _checked_coordinates(X, name)
-    if kind == "dia":
-        _check_diagonals(X, name)
-    elif kind == "lil":
-        _check_lists(X, name)
-    elif kind == "dok":
-        _check_keys(X, name)
+    checks = {"dia": _check_diagonals, "lil": _check_lists, "dok": _check_keys}
+    if kind in checks:
+        checks[kind](X, name)
     return X
 
 
@@ -48,10 +41,7 @@ def checked_csr(X, name):
 
 
 def sealed(part, whole):
-    """Record that the structure of a part of a checked matrix is valid.
-
-    Its index arrays become read-only. While it has these arrays, `checked` returns it at once.
-    """
+    """Record that a part of a checked matrix is valid, as long as it has these index arrays."""
     if not is_sparse(part) or part.format != "csr":
         return part
     arrays = part.indices, part.indptr
@@ -145,9 +135,8 @@ def _checked_coordinates(X, name):
             )
         outside = first_outside(array, size)
         if outside >= 0:
-            place = ", ".join(
-                f"{label} {values[outside]}" for label, values in zip(axes, coordinates, strict=True)
-            )
+            pairs = zip(axes, coordinates, strict=True)
+            place = ", ".join(f"{label} {values[outside]}" for label, values in pairs)
             raise ValueError(
                 f"{name} must hold {axis}s in [0, {size}). Got {place}, element {outside} of data."
             )

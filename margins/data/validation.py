@@ -44,16 +44,11 @@ def _is_plain_csr(X):
 
 
 def validate_samples(estimator, X, y, name):
-    """Validate X, shape (m, d), and y, shape (m,), and encode the labels (ValidSamples).
-
-    The estimator is not changed. ``str(name)`` names the method in errors.
-    """
+    """Validate X, shape (m, d), and y, shape (m,), and encode the labels; errors say ``str(name)``."""
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
-    is_ready = (
-        _is_ready(X) and type(y) is np.ndarray and y.shape == X.shape[:1] and y.dtype.kind in "biuU"
-    )
-    feature_names = None
+    feature_names, is_array = None, type(y) is np.ndarray and y.dtype.kind in "biuU"
+    is_ready = _is_ready(X) and is_array and y.shape == X.shape[:1]
     if not is_ready:
         from sklearn.utils.validation import validate_data
 
@@ -108,12 +103,7 @@ def _classes(y):
 
 
 def validate_chunk(estimator, X, y, classes, *, is_first, name):
-    """Validate X, shape (m, d), and y, shape (m,), of `partial_fit` (ValidSamples).
-
-    The estimator is not changed. `classes` are all classes, or None for the classes of earlier chunks.
-    Except in the first chunk, X and `classes` must agree with earlier chunks. ``str(name)`` names the
-    method in errors.
-    """
+    """Validate X and y of `partial_fit`; `classes`: all classes, or None for those of earlier chunks."""
     from sklearn.utils.multiclass import _check_partial_fit_first_call
     from sklearn.utils.validation import validate_data
 
@@ -148,10 +138,7 @@ def codes_of(y, classes, name, owner):
 
 
 def validate_points(estimator, X, samples=None):
-    """Validate X, shape (n, d), for predictions (ndarray or CSR matrix of float64 or float32).
-
-    X must have the features of the estimator or, if it is not fitted yet, of `samples`.
-    """
+    """Validate X, shape (n, d), for predictions, with the features of the estimator or of `samples`."""
     name = f"X of {type(estimator).__name__}"
     X = _checked(X, name)
     if samples is not None:
@@ -191,10 +178,7 @@ def _check_kernel_columns(estimator, X, name):
 
 
 def validate_matrix(X, name, is_finite=False):
-    """Validate X, shape (m, d), without an estimator (ndarray or CSR matrix of float64 or float32).
-
-    Errors call X by `name`. `is_finite`: its numbers are known to be finite.
-    """
+    """Validate X, shape (m, d), without an estimator; `is_finite`: its numbers are known to be."""
     original = _checked(X, name)
     if not is_finite and _is_ready(original):
         return original
@@ -210,12 +194,7 @@ def check_labels(y, name):
 
 
 def checked_labels(y, name):
-    """Return labels unchanged, or as NumPy numbers if their type is of pandas or object (array-like).
-
-    scikit-learn would convert nullable integers to float64, which rounds numbers beyond 2**53, and
-    rejects numbers in object arrays. NumPy would convert the numbers in a list with str to str, and
-    bytes and None cannot be sorted among str.
-    """
+    """Return labels unchanged, or as NumPy numbers if NumPy or scikit-learn would round or mix them."""
     check_unmasked(y, name)
     y = _as_numpy(y)
     dtype = getattr(y, "dtype", None)
@@ -271,10 +250,7 @@ def check_unmasked(values, name):
 
 
 def _as_numpy(y):
-    """Return integers and booleans of pandas extension types as NumPy types; other labels unchanged.
-
-    Labels with missing values stay unchanged, too, and raise an error later.
-    """
+    """Return integers and booleans of pandas as NumPy types; others, and with gaps, unchanged."""
     if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
         column = _as_numpy(y.iloc[:, 0])
         return column[:, np.newaxis] if type(column) is np.ndarray else y
@@ -291,9 +267,8 @@ def check_no_times(X, name):
         types = {f" in column {column!r}": dtype for column, dtype in columns.items()}
     elif getattr(getattr(X, "dtype", None), "kind", "O") == "O" and isinstance(X, list | np.ndarray):
         first = X[0] if len(X) and np.ndim(X[0]) == 1 else ()
-        types = {
-            f" in column {k}": getattr(value, "dtype", type(value)) for k, value in enumerate(first)
-        }
+        dtypes = [getattr(value, "dtype", type(value)) for value in first]
+        types = {f" in column {k}": dtype for k, dtype in enumerate(dtypes)}
     else:
         types = {"": getattr(X, "dtype", None)}
     for where, dtype in types.items():
@@ -357,11 +332,7 @@ class Samples(NamedTuple):
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
-    """Weight validated samples (ValidSamples), and remove the samples of weight 0 (Samples).
-
-    See `sample_weights` for the weights. `pairwise`: the columns of X are samples, too. `all_classes`:
-    at least two classes must have samples of positive weight.
-    """
+    """Weight validated samples as in `sample_weights`, and remove the samples of weight 0 (Samples)."""
     X, codes, classes = valid.X, valid.codes, valid.classes
     n_samples, n_features = X.shape
     weight = sample_weights(name, X, codes, classes, sample_weight, class_weight)
@@ -409,10 +380,7 @@ def sample_weights(name, X, codes, classes, sample_weight, class_weight):
 
 
 def weights_given(name, m, sample_weight):
-    """Return a copy of the weights of m samples (ndarray of float64, shape (m,)).
-
-    Parameters and errors are the same as in `sample_weights`.
-    """
+    """Return a copy of the weights of m samples (ndarray of float64, shape (m,))."""
     check_unmasked(sample_weight, f"sample_weight of {name}")
     values = np.asarray(sample_weight).ravel()
     texts = values if values.dtype.kind in "OUS" else ()  # NumPy makes numbers of texts
@@ -427,9 +395,8 @@ def weights_given(name, m, sample_weight):
     from sklearn.utils import check_array
 
     # scikit-learn's _check_sample_weight rejects weights that are all 0, but a chunk may have them.
-    weight = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, copy=True, input_name="sample_weight"
-    )
+    options = {"ensure_2d": False, "dtype": np.float64, "copy": True, "input_name": "sample_weight"}
+    weight = check_array(sample_weight, **options)
     if weight.shape != (m,):
         raise ValueError(
             f"sample_weight of {name} must be a number, or have a number for each of the {m} samples. "
@@ -448,9 +415,8 @@ def class_weights_of(name, classes, class_weight, totals):
     if class_weight is None:
         return None
     if isinstance(class_weight, str):  # "balanced"
-        return np.divide(
-            totals.sum(), len(classes) * totals, out=np.zeros(len(classes)), where=totals > 0
-        )
+        n_classes = len(classes)
+        return np.divide(totals.sum(), n_classes * totals, out=np.zeros(n_classes), where=totals > 0)
     return _weights_by_label(name, classes, class_weight)
 
 

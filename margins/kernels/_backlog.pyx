@@ -8,9 +8,8 @@ only once, in order. So updates are listed, and applied
     to the samples of the current block at once;
     to all other samples when the list is full, and at the end of the pass.
 
-Each step computes a block of the kernel matrix for up to `MAX_COLUMNS` updates together, in a fraction of
-the time for as many single rows. Every sample gets every update once and in order, so v is the same, bit
-for bit.
+Each step computes a block of the kernel matrix for up to `MAX_COLUMNS` updates together, in a fraction of the time for
+as many single rows. Every sample gets every update once and in order, so v is the same, bit for bit.
 
 Source: Khardon & Wachman (2007), section 2.3, the dual perceptron.
 """
@@ -178,6 +177,4 @@ cdef class Backlog:
             self.tile_sqnorms[i] = self.sqnorms[samples[i]]
             if self.columns.is_interrupted():
                 return False
-        return n == 0 or self.transform.block(
-            values, n, n_columns, &self.tile_sqnorms[0], &self.columns.sqnorms[0]
-        )
+        return n == 0 or self.transform.block(values, n, n_columns, &self.tile_sqnorms[0], &self.columns.sqnorms[0])

@@ -24,8 +24,7 @@ cdef class Columns:
     sqnorms, shape (m,): |x_k|^2 of the points, for callers that need the squared norms of the columns.
     """
 
-    def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest,
-                 const double[::1] sqnorms=None):
+    def __init__(self, Rows points not None, Py_ssize_t n_columns, Py_ssize_t longest, const double[::1] sqnorms=None):
         self.set_points(points)
         self.matrix = np.empty(points.n_features * padded(n_columns) + 1)
         self.products = np.empty(padded(n_columns) + 1)

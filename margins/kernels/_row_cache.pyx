@@ -137,8 +137,7 @@ cdef class ProductRows(RowCache):
         is called before the first row is computed.
     """
 
-    def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size,
-                 compressed=None):
+    def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size, compressed=None):
         self.compressed = compressed
         RowCache.__init__(self, transform.diagonal(sqnorms), cache_size)
         self.columns = Columns(points, MAX_COLUMNS, points.longest(), sqnorms)
@@ -157,9 +156,7 @@ cdef class ProductRows(RowCache):
             if self.columns.is_interrupted():
                 self._take_error()
                 return False
-        if self.transform.block(
-            &self.computed[0, 0], n, self.n_rows, &self.columns.sqnorms[0], &self.sqnorms_[0]
-        ):
+        if self.transform.block(&self.computed[0, 0], n, self.n_rows, &self.columns.sqnorms[0], &self.sqnorms_[0]):
             return True
         self._take_error()
         return False

@@ -45,9 +45,7 @@ cdef class Slots:
 
     cdef bint evicts_own(self, Py_ssize_t k) noexcept nogil:
         """Return whether row k would take the slot of a row that the same run has used."""
-        return (
-            self.slot_of[k] < 0 and self.n_used == self.row_of.shape[0] and self.run_of[self.oldest] == self.run
-        )
+        return self.slot_of[k] < 0 and self.n_used == self.row_of.shape[0] and self.run_of[self.oldest] == self.run
 
     cdef void _unlink(self, int32_t slot) noexcept nogil:
         """Remove `slot` from the list of use."""

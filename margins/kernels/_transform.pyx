@@ -17,9 +17,7 @@ cdef enum:
 cdef class Transform:
     """Formula of K(x, z) from x.z, |x|^2 and |z|^2; subclasses define `row`. Here it is x.z itself."""
 
-    cdef void row(
-        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
-    ) noexcept nogil:
+    cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         """Replace n inner products x.z_j by K(x, z_j), given |x|^2 and all |z_j|^2.
 
         It must be symmetric: K(x, z) and K(z, x) must be the same number, bit for bit.
@@ -82,9 +80,7 @@ cdef class Transform:
         cdef Py_ssize_t i, n_rows = values.shape[0], n_columns = values.shape[1]
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_columns > 1 and values.strides[1] != sizeof(float):
-            raise ValueError(
-                f"Numbers of a row must be side by side. Got a distance of {values.strides[1]} bytes."
-            )
+            raise ValueError(f"Numbers of a row must be side by side. Got a distance of {values.strides[1]} bytes.")
         if n_columns:
             with nogil:
                 for i in range(n_rows):

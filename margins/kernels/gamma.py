@@ -20,18 +20,14 @@ def gamma_parameter():
 
 def coef0_parameter():
     """Return the field `coef0` of a kernel that is a function of gamma x.z + coef0."""
-    return parameter(
-        default=0.0,
-        allowed=Interval(-math.inf, math.inf, "neither"),
-        description="Number added to gamma x.z.",
-    )
+    allowed = Interval(-math.inf, math.inf, "neither")
+    return parameter(default=0.0, allowed=allowed, description="Number added to gamma x.z.")
 
 
 class KernelOfGamma(Kernel):
     """Kernel with a field `gamma`: float, "scale" or "auto"; a subclass is a frozen dataclass."""
 
     def scaled(self, factor):
-        """See `Kernel.scaled`."""
         gamma = float(self.gamma) / factor / factor
         return dataclasses.replace(self, gamma=gamma) if 0 < gamma < math.inf else None
 

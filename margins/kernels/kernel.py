@@ -13,7 +13,7 @@ from margins.kernels._columns import inner_products
 from margins.kernels._distances import squared_distances
 from margins.kernels._row_cache import FunctionRows, ProductRows
 from margins.kernels._transform import ArrayTransform
-from margins.kernels.row_blocks import FormulaBlocks, RowBlocks
+from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, batches_of
 from margins.kernels.shared_blocks import SharedBlocks
 from margins.parameters import check
 from margins.tuning import TUNING
@@ -123,11 +123,11 @@ class Kernel:
 
     def compiled(self):
         """Return the formula for compiled loops (margins.kernels._transform.Transform)."""
-        return ArrayTransform(
-            lambda products, *sqnorms: checked_values(
-                self.label, self.transform(products, *sqnorms), products.shape
-            )
-        )
+
+        def function(products, *sqnorms):
+            return checked_values(self.label, self.transform(products, *sqnorms), products.shape)
+
+        return ArrayTransform(function)
 
     def resolve(self, X):
         """Return the kernel after computing parameters that depend on training set X (Kernel)."""
@@ -195,10 +195,10 @@ class Kernel:
         return rows
 
     def slope(self, sqradius):
-        """Return a bound on the derivative of K(x, z) by x.z, for squared norms up to `sqradius`.
+        """Return a bound on the derivative of K(x, z) by x.z for squared norms up to `sqradius`, or inf.
 
-        It bounds the effect of rounding inner products. The default, inf, means unknown; a kernel of
-        differences is then computed from distances, which takes longer.
+        It bounds the effect of rounding inner products. If it is unknown (inf), a kernel of differences
+        is computed from distances, which takes longer.
         """
         return math.inf
 
@@ -214,9 +214,8 @@ class Kernel:
             check_lengths(sqnorms)
         if len(self._long_rows(sqnorms)) > 1:  # some pairs of rows need their distance
             diagonal = self.compiled().diagonal(np.zeros(len(sqnorms)))
-            return FunctionRows(
-                lambda indices: self.training_block(X, indices, sqnorms), diagonal, cache_size
-            )
+            function = functools.partial(self.training_block, X, sqnorms=sqnorms)
+            return FunctionRows(function, diagonal, cache_size)
         compressed = None if is_sparse(X) else functools.partial(_without_zeros, X)
         return ProductRows(rows_of(X), self.compiled(), sqnorms, cache_size, compressed)
 
@@ -238,7 +237,7 @@ def _inner_products(X, Z):
     (n_rows, d), n_points = X.shape, Z.shape[0]
     sparse_ones = [matrix for matrix in (X, Z) if is_sparse(matrix)]
     if not sparse_ones:
-        return _dense(X) @ _dense(Z).T
+        return as_dense(X) @ as_dense(Z).T
     n_numbers = sum(d * matrix.shape[0] for matrix in sparse_ones)
     dense_ratio = TUNING.decomposition.dense_ratio
     is_mostly_zero = n_numbers > dense_ratio * sum(matrix.nnz for matrix in sparse_ones)
@@ -246,18 +245,14 @@ def _inner_products(X, Z):
         return inner_products(rows_of(X), rows_of(Z))
     values, length = np.empty((n_rows, n_points)), max(MIN_ROWS, BLOCK_BYTES // (8 * max(d, 1)))
     for points in batches_of(n_points, length):
-        dense_points = _dense(Z[points]).T
+        dense_points = as_dense(Z[points]).T
         for rows in batches_of(n_rows, length):
-            values[rows, points] = _dense(X[rows]) @ dense_points
+            values[rows, points] = as_dense(X[rows]) @ dense_points
     return values
 
 
-def batches_of(n, length):
-    """Return slices of at most `length` of n numbers, in order (list)."""
-    return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
-
-
-def _dense(X):
+def as_dense(X):
+    """Return a matrix as an ndarray of float64."""
     return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
@@ -272,7 +267,7 @@ def _without_zeros(X):
 
 def checked_values(label, values, shape):
     """Return the values that a kernel function of users returned (ndarray of float64)."""
-    values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
+    values = as_dense(values)
     is_finite = np.isfinite(values).all()
     if values.shape != shape or not is_finite:
         raise ValueError(

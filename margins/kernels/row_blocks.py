@@ -40,8 +40,7 @@ class RowBlocks:
     """Rows of any kernel matrix, cached in single precision.
 
     kernel: kernel with resolved parameters.
-    cache_size: memory for rows and for the copy of X from which they are computed, in megabytes (2**20
-        bytes). At least half of it is for rows, and at least `MIN_ROWS` rows are cached.
+    cache_size: memory in megabytes (2**20 bytes), at least half for rows, the rest for a copy of X.
     slots, shape (n_slots, m): the cached rows.
     n_computed: number of rows computed so far.
     watch: ``watch(indices, rows)`` is called with new rows.
@@ -82,10 +81,7 @@ class RowBlocks:
         return self._seconds / max(self.n_computed, 1)
 
     def rows_of_all(self, most):
-        """Return a copy of the whole matrix (ndarray of float32, shape (m, m)).
-
-        Return None if there are more samples than `most`, or if not all rows fit.
-        """
+        """Return a copy of the whole matrix (float32), or None if it exceeds `most` or the cache."""
         m = len(self._slot_of)
         if m > min(most, len(self.slots)):
             return None
@@ -137,7 +133,7 @@ class RowBlocks:
         length = max(1, self._block_values // len(self._slot_of))
         sums = [
             times(self.kernel.training_block(self.X, indices[rows])[:, support], coefficients)
-            for rows in _batches(len(indices), length)
+            for rows in batches_of(len(indices), length)
         ]
         return np.concatenate(sums) if sums else np.zeros(0)
 
@@ -147,10 +143,7 @@ class RowBlocks:
 
 
 class FormulaBlocks(RowBlocks):
-    """Rows of a kernel that is a function of inner products and squared norms.
-
-    If the kernel is a function of differences, and rows are dense, their mean is subtracted if this
-    reduces rounding errors.
+    """Rows of a kernel of inner products and squared norms.
 
     kernel, X, cache_size: as in `RowBlocks`.
     sqnorms, shape (m,): |x_k|^2.
@@ -188,7 +181,7 @@ class FormulaBlocks(RowBlocks):
             self._points = np.ascontiguousarray(X, dtype=np.float32)
             return 0 if np.shares_memory(self._points, X) else self._points.nbytes
         self._points = np.empty((m, d), np.float32)
-        for rows in _batches(m, max(1, BLOCK_VALUES // max(d, 1))):
+        for rows in batches_of(m, max(1, BLOCK_VALUES // max(d, 1))):
             block = X[rows].toarray() if self._densely else X[rows]
             if mean is not None:
                 block = block - mean
@@ -228,7 +221,7 @@ class FormulaBlocks(RowBlocks):
                     np.matmul(rows, part.T, out=values)
             self._transform.single(values, sqnorms[indices], sqnorms[columns])
 
-        current_team().map(fill, _batches(len(sqnorms), COLUMNS))
+        current_team().map(fill, batches_of(len(sqnorms), COLUMNS))
 
     def sums(self, indices, support, coefficients):
         is_support = np.isin(indices, support, assume_unique=True)
@@ -249,10 +242,8 @@ class FormulaBlocks(RowBlocks):
             block = self._block(support[rows], support[columns])
             return times(block, coefficients[columns]), times(block.T, coefficients[rows])
 
-        result = np.zeros(len(support))
-        for (rows, columns), (sums, mirrored) in zip(
-            pairs, current_team().map(sums_of, pairs), strict=True
-        ):
+        result, of_pairs = np.zeros(len(support)), current_team().map(sums_of, pairs)
+        for (rows, columns), (sums, mirrored) in zip(pairs, of_pairs, strict=True):
             result[rows] += sums
             if columns != rows:
                 result[columns] += mirrored
@@ -277,7 +268,7 @@ class FormulaBlocks(RowBlocks):
             length = math.isqrt(self._block_values)
         else:
             length = min(TILE, TILE_VALUES // max(self.X.shape[1], 1))
-        return _batches(len(indices), max(1, length))
+        return batches_of(len(indices), max(1, length))
 
     def _block(self, indices, support):
         """Return K(x_i, x_j) of two sets of samples, in double precision."""
@@ -305,7 +296,7 @@ def scaled(kernel, sqradius):
     return (1.0, kernel) if other is None else (factor, other)
 
 
-def _batches(n, length):
+def batches_of(n, length):
     """Return slices of range(n) of this length; the last may be shorter."""
     return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 

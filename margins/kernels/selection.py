@@ -22,11 +22,8 @@ def kernel_of(estimator, X):
 
 def kernel_choice(reserved=()):
     """Declare the parameter `kernel` of an estimator (dataclasses.Field)."""
-    available = {
-        name: cls
-        for name, cls in KERNELS.items()
-        if not {field.name for field in dataclasses.fields(cls)} & set(reserved)
-    }
+    fields = {name: {field.name for field in dataclasses.fields(cls)} for name, cls in KERNELS.items()}
+    available = {name: cls for name, cls in KERNELS.items() if fields[name].isdisjoint(reserved)}
     formulas = ", ".join(f"{name!r} is {cls.formula}" for name, cls in available.items())
     description = (
         f"The kernel, as in SVC: {formulas}. A callable, such as a margins.kernels.Kernel, takes two "
@@ -35,26 +32,18 @@ def kernel_choice(reserved=()):
     if reserved:
         names = " and ".join(f"`{name}`" for name in reserved)
         description += f" ({names} has another meaning here: pass kernels with it as objects.)"
-    return parameter(
-        default="linear", allowed=AnyOf(OneOf(*available), CALLABLE), description=description
-    )
+    allowed = AnyOf(OneOf(*available), CALLABLE)
+    return parameter(default="linear", allowed=allowed, description=description)
 
 
 def kernel_parameter(name):
     """Declare a parameter of named kernels as an estimator's parameter (dataclasses.Field)."""
-    fields = {
-        kernel: field
-        for kernel, cls in KERNELS.items()
-        for field in dataclasses.fields(cls)
-        if field.name == name
-    }
+    kernels = [(kernel, field) for kernel, cls in KERNELS.items() for field in dataclasses.fields(cls)]
+    fields = {kernel: field for kernel, field in kernels if field.name == name}
     if not fields:
         raise ValueError(f"name must be a parameter of a kernel in {list(KERNELS)}. Got {name!r}.")
     field = next(iter(fields.values()))
     *others, last = map(repr, fields)
     owners = f"{', '.join(others)} or {last}" if others else last
-    return parameter(
-        default=field.default,
-        allowed=field.metadata["allowed"],
-        description=f"Parameter of kernel={owners}. {field.metadata['description']}",
-    )
+    description = f"Parameter of kernel={owners}. {field.metadata['description']}"
+    return parameter(default=field.default, allowed=field.metadata["allowed"], description=description)

@@ -68,12 +68,7 @@ def longest_beyond(values, lengths, other_lengths):
 
 
 def negative_eigenvalue(matrix):
-    """Return an eigenvalue of a symmetric matrix that is negative beyond rounding (float or None).
-
-    The rows and columns of the matrix are first divided by the roots of its diagonal, as for unit
-    vectors. Rounding in single precision is assumed: the precision of a user's matrix is unknown, and it
-    may be a difference of larger numbers, as a centred matrix is.
-    """
+    """Return an eigenvalue, for unit diagonals, that is negative beyond single precision, or None."""
     from scipy.linalg import lapack
 
     rounding = ROUNDINGS * float(np.finfo(np.float32).eps) * np.sqrt(len(matrix))

@@ -38,9 +38,9 @@ class SharedBlocks:
         self._lengths, self._evidence = None, None  # roots of K(x, x); why it is indefinite, from rows
         self._class_blocks = None
 
-    def take_from(self, blocks_of_classes):
-        """Use blocks of classes (BlocksOfClasses) of the same samples as the matrix."""
-        self._class_blocks = blocks_of_classes
+    def take_from(self, blocks):
+        """Use ``blocks()``, rows of blocks of classes of the same samples, as the matrix."""
+        self._class_blocks = blocks
 
     @computed_once
     def max_sqnorm(self):
@@ -55,7 +55,7 @@ class SharedBlocks:
     def matrix(self):
         """The whole kernel matrix in double precision (ndarray of float64, shape (m, m))."""
         if self._class_blocks is not None:
-            return np.block(self._class_blocks.blocks())
+            return np.block(self._class_blocks())
         matrix = matrix_of(self.kernel, self.X, self._sqnorms)
         if not np.array_equal(matrix, matrix.T):
             check_symmetry(self.kernel.label, matrix)
@@ -91,10 +91,7 @@ class SharedBlocks:
 
     @property
     def indefinite(self):
-        """The evidence so far that the kernel is not semidefinite (str or None).
-
-        A ValueError is raised if the matrix of evenly spread samples is not symmetric.
-        """
+        """The evidence so far that the kernel is not semidefinite; ValueError if it is not symmetric."""
         return self._initial_evidence or self._evidence
 
     @computed_once
@@ -138,18 +135,12 @@ class SharedBlocks:
         return f"{matrix_name} has the eigenvalue {least:.3g}"
 
     def make(self, densely, most_whole=0, most_shared=0):
-        """Return the row blocks: MatrixBlocks for few samples, otherwise RowBlocks.
-
-        Few are at most `most_whole` or, if other pairs read the blocks, `most_shared`. Only the first
-        call's arguments count.
-        """
+        """Return MatrixBlocks for few samples (`most_shared` if pairs share them), or RowBlocks."""
         if self._row_blocks is None:
             m, class_blocks = self.X.shape[0], self._class_blocks
             most = most_whole if class_blocks is None else most_shared
             if m <= most and self.matrix_fits:
-                self._row_blocks = (
-                    MatrixBlocks([[self.matrix]]) if class_blocks is None else class_blocks.make()
-                )
+                self._row_blocks = MatrixBlocks(class_blocks() if class_blocks else [[self.matrix]])
             else:
                 blocks = self.kernel.row_blocks(self.X, self.cache_size, self._sqnorms, densely)
                 blocks.watch = None if self._lengths is None else self.look_at
@@ -206,15 +197,11 @@ class ClassBlocks:
     @staticmethod
     def may_serve(kernel, m, cache_size):
         """Return whether all values fit into the cache, and the formula of the kernel is symmetric."""
-        n_bytes = 8 * m * m
         is_known = kernel.uses_products and kernel.is_semidefinite
-        return is_known and n_bytes <= cache_size * BYTES_PER_MEGABYTE
+        return is_known and 8 * m * m <= cache_size * BYTES_PER_MEGABYTE
 
     def block(self, row, column):
-        """Return K(x, z) of the samples of two classes (ndarray of float64).
-
-        Threads may compute a block at the same time, with the same values.
-        """
+        """Return K(x, z) of the samples of two classes; threads may compute one block twice."""
         if row > column:
             return self.block(column, row).T
         if (row, column) not in self._blocks:
@@ -228,30 +215,15 @@ class ClassBlocks:
             self._blocks[row, column] = block
         return self._blocks[row, column]
 
+    def blocks(self, codes):
+        """Return the matrix of some classes, in rows of blocks (list of list of ndarray of float64)."""
+        return [[self.block(row, column) for column in codes] for row in codes]
+
     def _samples_of(self, code):
         if code not in self._samples:
             X = self.kernel.samples_of(self.X, np.flatnonzero(self.codes == code))
             self._samples[code] = X, rows_of(X).sqnorms()
         return self._samples[code]
-
-
-class BlocksOfClasses:
-    """Kernel matrix of the samples of some classes, sorted by class.
-
-    codes: codes of the classes.
-    """
-
-    def __init__(self, class_blocks, codes):
-        self._class_blocks, self._codes = class_blocks, codes
-
-    def blocks(self):
-        """Return the matrix in rows of blocks (list of list of ndarray of float64)."""
-        block = self._class_blocks.block
-        return [[block(row, column) for column in self._codes] for row in self._codes]
-
-    def make(self):
-        """Return the matrix in the form that solvers read (MatrixBlocks)."""
-        return MatrixBlocks(self.blocks())
 
 
 def matrix_of(kernel, X, sqnorms):

@@ -171,8 +171,7 @@ cdef extern from *:
     ) noexcept nogil
     # out[j] <- the sum of values[i] * vectors[columns[i] * width + j] over i, in this order
     void dots_of_columns "margins_dots"(
-        const double* values, const int32_t* columns, Py_ssize_t n, const double* vectors, Py_ssize_t width,
-        double* out
+        const double* values, const int32_t* columns, Py_ssize_t n, const double* vectors, Py_ssize_t width, double* out
     ) noexcept nogil
     # v <- v + a p + b q + c r + d s
     void add_four_rows "margins_add_four_rows"(

@@ -265,10 +265,7 @@ class Team:
             self._others = ThreadPoolExecutor(n_threads - 1)
 
     def map(self, function, items):
-        """Return the results of a function for some items, in order (list).
-
-        Each thread takes the next item when it has finished one. After an error, none starts another.
-        """
+        """Return the results of a function for items, in order; after an error no thread goes on."""
         if self._n_threads == 1 or len(items) <= 1:
             return [function(item) for item in items]
         results, remaining = [None] * len(items), deque(enumerate(items))
@@ -385,10 +382,7 @@ def n_threads_of(n_jobs, n_problems=None):
 
 
 def _in_threads(train, seeds, n_threads):
-    """Train in threads, including the calling thread; each takes the next problem when it is free.
-
-    joblib.Parallel would poll at intervals that are longer than a small fit.
-    """
+    """Train in threads, without joblib, whose polling takes longer than a small fit."""
     remaining, results, errors = deque(enumerate(seeds)), [None] * len(seeds), {}
     cancellation = Cancellation()
 

@@ -73,10 +73,7 @@ def scores(Rows rows not None, const double[::1] weights not None, double bias):
 def kernel_scores(
     Rows rows not None, const double[::1] coefficients not None, double bias, const double[:, ::1] matrix=None
 ):
-    """Return the scores of all samples of a kernel matrix, and the squared norm of the weight vector.
-
-    It reads the rows of all samples whose coefficient is not 0.
-    """
+    """Return the scores of all samples of a kernel, and |w|^2, from the rows of samples with coefficients."""
     cdef Py_ssize_t j, k, m = rows.n_rows
     high_array, low_array = np.zeros(m), np.zeros(m)
     cdef double[::1] high = high_array, low = low_array, computed_row = np.empty(m)

@@ -27,9 +27,8 @@ cdef inline bint is_long_enough(
 ) noexcept nogil:
     """True if the derivative at t is at most a tenth of the one at 0, and the objective not larger than there.
 
-    Or if the squares of a very short step underflow, so that Newton's method gives no other length.
-    By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken
-    without this proof.
+    By convexity, f(low) <= f(0) + low f'(low) and f(t) <= f(low) + (t - low) f'(t). A whole step is taken without
+    this proof, as is a step so short that its squares underflow.
     """
     cdef double decrease = -bracket.low * bracket.derivative_low
     if not curvature > 0:
@@ -39,13 +38,8 @@ cdef inline bint is_long_enough(
     return derivative <= 0 or t == 1 or (t - bracket.low) * derivative <= decrease
 
 
-cdef inline double next_length(
-    double t, Bracket* bracket, double derivative, double curvature
-) noexcept nogil:
-    """The next step length of a line search, given the two derivatives at t; the bracket gets closer.
-
-    Newton's, or if it is outside the bracket, where the line through the derivatives at its ends is 0.
-    """
+cdef inline double next_length(double t, Bracket* bracket, double derivative, double curvature) noexcept nogil:
+    """The next step length, Newton's or one within the bracket, which gets closer, given the two derivatives at t."""
     if derivative > 0:
         bracket.high, bracket.derivative_high = t, derivative
         if bracket.moved == 1:

@@ -57,11 +57,10 @@ cdef void _squared_hinge_sums(
 
 
 def squared_hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor):
-    """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2, from `factor` on.
+    """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k)^2, from `factor` on, by Newton's method.
 
-    f is convex and piecewise quadratic, and its derivative is concave, since slacks only vanish as c grows.
-    So Newton's method steps from a factor that is too large to a factor that is too small (and possibly
-    worse), and from there upwards, from piece to piece.
+    The derivative is concave, since slacks only vanish as c grows: steps go from a factor that is too large to one that
+    is too small (and possibly worse), and from there upwards, from piece to piece.
     """
     cdef double best = INFINITY, best_factor = factor, before = INFINITY
     cdef double value, loss_slope, curvature, slope, step
@@ -121,10 +120,8 @@ cdef void _hinge_sums(
 def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, double factor, double below):
     """Minimise f(c) = c^2 |w|^2 / 2 + sum_k C_k max(0, 1 - c p_k), c >= 0, from `factor` on.
 
-    The loss is convex and piecewise linear in c, so it is bounded below by its tangents. Each step goes
-    to the minimum of f with the loss replaced by two tangents, one on either side of the minimum: inside
-    a piece, or at their intersection. At the minimum many samples have p_k near 1 / c: kinks are close
-    together there, and their slopes differ greatly if C is large.
+    The tangents of the piecewise linear loss bound it below. Each step goes to the minimum of f with the loss replaced
+    by two tangents, one on either side of the minimum: near it, kinks are close together and slopes differ greatly.
     """
     cdef double best = INFINITY, best_factor = factor, value, least, meeting, loss, slope
     # Tangents of the loss, at_0 - slope c; 0 until there is a tangent on the right.
@@ -153,8 +150,7 @@ def hinge_minimum(const double[::1] products, const double[:] C, double sqnorm, 
 
 
 def largest_factor(const double[::1] dual, const double[:] C):
-    """Return the largest factor that keeps every ``factor * alpha_k <= C_k``; inf if all alpha_k are 0.
-    """
+    """Return the largest factor that keeps every ``factor * alpha_k <= C_k``; inf if all alpha_k are 0."""
     cdef double least = INFINITY, ratio
     cdef Py_ssize_t k
     with nogil:

@@ -23,12 +23,8 @@ cdef class SmoothLoss:
     cdef int derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) except -1 nogil
-    cdef double best_shift(
-        self, const double[::1] products, const int8_t[::1] labels, double excess
-    ) except? -1 nogil
-    cdef double _to_middle(
-        self, const double[::1] products, const int8_t[::1] labels, double shift
-    ) noexcept nogil
+    cdef double best_shift(self, const double[::1] products, const int8_t[::1] labels, double excess) except? -1 nogil
+    cdef double _to_middle(self, const double[::1] products, const int8_t[::1] labels, double shift) noexcept nogil
     cdef int _balance(
         self, const double[::1] products, const int8_t[::1] labels, double shift, double* balance,
         double* total, double* second

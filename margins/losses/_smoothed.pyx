@@ -16,8 +16,7 @@ The hinge loss, U_k = C_k, is smoothed around an estimate c of its dual variable
 augmented Lagrangian of the problem); a larger sigma is closer to it. All sigma_k grow together: each is
 `factor` times the `curvature` of the sample.
 
-Loops over samples are written without branches (margins/linalg/_sums.pxd), so that compilers vectorise
-them.
+Loops over samples are written without branches (margins/linalg/_sums.pxd), so that compilers vectorise them.
 
 Source: Mangasarian (2002), A finite Newton method for classification; Yan & Li (2020), An efficient
 augmented Lagrangian method for support vector machine.
@@ -50,11 +49,9 @@ max_curvature_ratio = MAX_CURVATURE_RATIO   # for callers in Python
 
 
 def smoothing_curvature(upper not None, sqnorms not None, median=None):
-    """Return the curvature of every sample's smoothed loss; sigma_k is a multiple of it.
+    """Return the curvature of every sample's smoothed loss, U_k: alpha_k goes from 0 to U_k over the same slack.
 
-    It is U_k, so that alpha_k goes from 0 to U_k over the same slack for all samples. Samples much longer
-    than most have a smaller curvature, and a slack in proportion to their length: otherwise the line search
-    would end at their kinks, which outweigh all other samples.
+    Samples much longer than most have a smaller one: their kinks, which outweigh all others, would end line searches.
     """
     cdef const double[::1] C = upper, square = sqnorms
     cdef Py_ssize_t k, n_positive = 0, n_large = 0
@@ -132,11 +129,9 @@ cdef class SmoothLoss:
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) except? -1 nogil:
-        """Compute the dual variables of a weight vector, and which of them are free.
+        """Set `dual` to alpha_k, `free` to 1 if alpha_k is free, `total` to their part of the dual objective.
 
-        `products` are w.y_k. `dual` gets alpha_k, `free` gets 1 if it is free, otherwise 0, and `total` gets
-        the contribution of all alpha_k to the dual objective. Return the complementarity residual of a
-        smoothed loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k), or 0 for a smooth loss.
+        Return the complementarity residual of a smoothed loss, sum_k U_k max(0, 1 - w.y_k) - alpha_k (1 - w.y_k), or 0.
         """
         cdef double residual = 0
         cdef Py_ssize_t begin = 0
@@ -186,11 +181,7 @@ cdef class SmoothLoss:
     cdef int derivatives(
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) except -1 nogil:
-        """Compute the derivatives of the losses along a step, w + t s.
-
-        `products` are w.y_k, and `trial` are (w + s).y_k. Subtract `first` from the first derivative in t, and
-        add `second` to the second derivative.
-        """
+        """Subtract the losses' first derivative in t along w + t s from `first`, and add the second one to `second`."""
         cdef double firsts[BLOCK]
         cdef double seconds[BLOCK]
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
@@ -218,14 +209,10 @@ cdef class SmoothLoss:
             begin += n
         return 0
 
-    cdef double best_shift(
-        self, const double[::1] products, const int8_t[::1] labels, double excess
-    ) except? -1 nogil:
-        """Return the change of a free intercept for which the dual variables balance.
+    cdef double best_shift(self, const double[::1] products, const int8_t[::1] labels, double excess) except? -1 nogil:
+        """Return the change b of a free intercept for which excess + sum_k l_k alpha_k(w.y_k + b l_k) is about 0.
 
-        It is the b in ``w.y_k + b l_k`` for which excess + sum_k l_k alpha_k, which is continuous and falls
-        with b, is 0 except for rounding, or the middle of the interval of such b. `products` are w.y_k before
-        the change, and `excess` is the sum over all other samples.
+        This sum is continuous and falls with b. Of an interval of such b, the middle is returned.
         """
         cdef double balance, total, second, before, shift = 0, move = 1, low = -INFINITY, high = INFINITY
         cdef int _
@@ -247,9 +234,7 @@ cdef class SmoothLoss:
             move *= 2
         return shift
 
-    cdef double _to_middle(
-        self, const double[::1] products, const int8_t[::1] labels, double shift
-    ) noexcept nogil:
+    cdef double _to_middle(self, const double[::1] products, const int8_t[::1] labels, double shift) noexcept nogil:
         """Return the shift from an intercept without free samples to the middle of its interval, or 0."""
         cdef double sigma, wanted, rise, fall, up = INFINITY, down = INFINITY
         cdef Py_ssize_t k
@@ -300,10 +285,9 @@ cdef class SmoothLoss:
     cdef double line_search(
         self, const double[::1] products, const double[::1] trial, double linear, double square, double slope
     ) except? -1 nogil:
-        """Return a step length at which the derivative, which is continuous and grows, is about 0.
+        """Return a step length at which the growing derivative of |w|^2 / 2 - r.w + sum_k h_k is about 0.
 
-        The objective is |w|^2 / 2 - r.w + sum_k h_k. `products` and `trial` are as in `derivatives`, `linear`
-        is (w - r).s, `square` is |s|^2, and `slope` is the derivative at w.
+        `linear` is (w - r).s, `square` is |s|^2, and `slope` is the derivative at w.
         """
         cdef Bracket bracket = bracket_of(slope)
         cdef double t = 1, now, first, second
@@ -316,8 +300,7 @@ cdef class SmoothLoss:
             t = next_length(t, &bracket, now, square + second)
         return t
 
-    def evaluate(self, const double[::1] products not None, double[::1] dual not None,
-                 int8_t[::1] free not None):
+    def evaluate(self, const double[::1] products not None, double[::1] dual not None, int8_t[::1] free not None):
         """Call `dual_variables` from Python; return (complementarity residual, total)."""
         cdef double total, residual
         with nogil:

@@ -331,7 +331,6 @@ class MaximumMarginLoss(Loss):
         return certificate.fraction >= 1 - eps
 
     def describe(self, certificate):
-        """See `Loss.describe`."""
         return (
             f"Proven: margin {certificate.margin:.6g}, at most {certificate.upper_bound:.6g} possible "
             f"(fraction {certificate.fraction:.4g}, relative duality gap {certificate.gap:.3g})."
@@ -405,7 +404,6 @@ class HardMargin(MaximumMarginLoss):
         return 8 * error
 
     def sensitivity(self, margins, errors, primal):
-        """See `Loss.sensitivity`."""
         change = np.min(margins + errors) - np.min(margins - errors)
         return 2 * float(change) / float(margins.min())
 
@@ -456,7 +454,6 @@ class SquaredHinge(MaximumMarginLoss):
         return self.value_of_slacks(1 - margins)
 
     def value_of_slacks(self, slacks):
-        """See `Loss.value_of_slacks`."""
         return float(np.sum(self.C * np.maximum(slacks, 0) ** 2))
 
     def best_intercept(self, scores, signs):
@@ -474,7 +471,6 @@ class SquaredHinge(MaximumMarginLoss):
         return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
 
     def constant_objective(self, signs, sq_intercept_scaling):
-        """See `Loss.constant_objective`."""
         positive, negative = sums_of_classes(self.C, signs)
         total = positive + negative
         if sq_intercept_scaling == 0:
@@ -483,7 +479,6 @@ class SquaredHinge(MaximumMarginLoss):
         return (4 * positive * negative + penalty * total) / (total + penalty)
 
     def gap_of_samples(self, slacks, dual):
-        """See `Loss.gap_of_samples`."""
         violations = slacks - self.diag * dual
         losses = np.where(
             slacks > 0, self.C * violations * violations, -dual * (slacks + violations) / 2
@@ -565,7 +560,6 @@ class Hinge(Loss):
         return self.value_of_slacks(1 - margins)
 
     def value_of_slacks(self, slacks):
-        """See `Loss.value_of_slacks`."""
         return float(np.sum(self.C * np.maximum(slacks, 0)))
 
     def best_intercept(self, scores, signs):
@@ -587,7 +581,6 @@ class Hinge(Loss):
         return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
 
     def constant_objective(self, signs, sq_intercept_scaling):
-        """See `Loss.constant_objective`."""
         positive, negative = sums_of_classes(self.C, signs)
         total, excess = positive + negative, abs(positive - negative)
         if sq_intercept_scaling * excess <= 1:  # the size of the best intercept
@@ -595,15 +588,12 @@ class Hinge(Loss):
         return total - excess + 0.5 / sq_intercept_scaling
 
     def gap_of_samples(self, slacks, dual):
-        """See `Loss.gap_of_samples`."""
         return float(np.sum(np.abs(slacks) * np.where(slacks > 0, self.C - dual, dual)))
 
     def max_sensitivity(self, n_samples, error, primal):
-        """See `Loss.max_sensitivity`."""
         return 2 * sum_of_each(self.C, n_samples) * error / primal
 
     def bounds(self, products, sqnorm, weights):
-        """See `Loss.bounds`."""
         C = of_each(self.C, len(products))
         if not math.isfinite(sqnorm + weights.sqnorm):
             return Bounds(float(C.sum()), 0.0, 0.0, 0.0)  # overflow: use the bounds of w = 0

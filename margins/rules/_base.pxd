@@ -44,9 +44,7 @@ cdef inline bint are_sound(const Thresholds* thresholds) noexcept nogil:
 
 cdef inline bint is_finite(const Step* step) noexcept nogil:
     """Return True if every number of a step is finite."""
-    return (
-        fabs(step.shrink) < INFINITY and fabs(step.add) < INFINITY and fabs(step.repetitions) < INFINITY
-    )
+    return fabs(step.shrink) < INFINITY and fabs(step.add) < INFINITY and fabs(step.repetitions) < INFINITY
 
 
 # `check_thresholds`, `check_step`, `check_decay` and `check_sqnorm` return True for valid values; they
@@ -111,6 +109,4 @@ cdef class Rules:
     cdef bint _misclassified_after(
         self, double repetitions, double eta, const State* state, const Sample* sample
     ) noexcept nogil
-    cdef double repetitions(
-        self, double eta, double most, const State* state, const Sample* sample
-    ) noexcept nogil
+    cdef double repetitions(self, double eta, double most, const State* state, const Sample* sample) noexcept nogil

@@ -262,8 +262,7 @@ def _rule_of(rule, type kind, str name):
 cdef class Rules:
     """A condition, an update and a shrink, which together make an algorithm.
 
-    `repetitions` is the number of updates by one sample, processed repeatedly, until it is no longer
-    misclassified.
+    `repetitions` is the number of updates by one sample, processed repeatedly, until it is no longer misclassified.
 
     Parameters
     ----------
@@ -324,9 +323,7 @@ cdef class Rules:
         self.condition.thresholds(&after, &thresholds)
         return step.shrink * sample.product + eta * step.add * sample.sqnorm <= thresholds.learn[sample.positive]
 
-    cdef double repetitions(
-        self, double eta, double most, const State* state, const Sample* sample
-    ) noexcept nogil:
+    cdef double repetitions(self, double eta, double most, const State* state, const Sample* sample) noexcept nogil:
         """Return the smallest number of updates, from 1 to `most`, that ends the misclassification.
 
         It comes from the closed form. Without one, or if rounding may have moved the root across an integer, it

@@ -5,9 +5,7 @@ from libc.math cimport isnan
 from margins.rules._state cimport Sample, Step
 
 
-cdef inline void add_within_bounds(
-    double coefficient, const Sample* sample, double factor, Step* out
-) noexcept nogil:
+cdef inline void add_within_bounds(double coefficient, const Sample* sample, double factor, Step* out) noexcept nogil:
     """Shrink by `factor` and add `coefficient` times the sample, within its bounds, in one step.
 
     A coefficient of 0, or a dual variable at its bound, makes no step. NaN is passed on and ends the pass.

@@ -28,10 +28,7 @@ cdef inline void prefetch_sample(BinaryData data, WeightVector a, Py_ssize_t k) 
 
 cdef inline double ordinary_product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
     """Return a.y_k without the slack term."""
-    return (
-        a.state.scale * data.labels[k]
-        * (dot(data.rows, k, &a.v[0]) + data.sq_intercept_scaling * a.state.label_sum)
-    )
+    return a.state.scale * data.labels[k] * (dot(data.rows, k, &a.v[0]) + data.sq_intercept_scaling * a.state.label_sum)
 
 
 cdef inline double product(BinaryData data, WeightVector a, Py_ssize_t k) noexcept nogil:
@@ -67,9 +64,7 @@ cdef inline void keep_scale_in_range(WeightVector a) noexcept nogil:
         normalise(a)
 
 
-cdef inline void apply_step(
-    BinaryData data, WeightVector a, const Sample* sample, const Step* step
-) noexcept nogil:
+cdef inline void apply_step(BinaryData data, WeightVector a, const Sample* sample, const Step* step) noexcept nogil:
     """Apply a <- s a + c y_k."""
     cdef double c
     advance(&a.state, step, step.add, sample.product, sample.sqnorm)

@@ -182,9 +182,7 @@ cdef class Average(Averaging):
 
     def __init__(self, WeightVector start not None, str weighting="votes"):
         if weighting not in ("votes", "accesses"):
-            raise ValueError(
-                f"weighting of Average must be one of 'votes', 'accesses'. Got {weighting!r}."
-            )
+            raise ValueError(f"weighting of Average must be one of 'votes', 'accesses'. Got {weighting!r}.")
         self.weighting = weighting
         self.by_accesses = weighting == "accesses"
         self.lag = start.copy()

@@ -68,9 +68,8 @@ def Native(function):
     kinds = {4: NativeCondition, 3: NativeShrink, 6: NativeUpdate, 9: NativeUpdate}
     if any(argument != "double" for argument in doubles) or len(doubles) not in kinds:
         raise ValueError(
-            "The function of Native must be `double (double, ...)` of 4 doubles (a condition), 3 (a "
-            "shrink), 6 or 9 (an update), and at most one `void *` behind them. "
-            f"Got `{function.signature}`."
+            "The function of Native must be `double (double, ...)` of 4 doubles (a condition), 3 (a shrink), 6 or 9 "
+            f"(an update), and at most one `void *` behind them. Got `{function.signature}`."
         )
     return kinds[len(doubles)](function)
 
@@ -120,9 +119,7 @@ cdef class NativeCondition(Condition):
             if self.call != NULL:
                 out.learn[i] = self.call(state.sqnorm, state.t, state.dual_sum, label)
             else:
-                out.learn[i] = self.call_with(
-                    state.sqnorm, state.t, state.dual_sum, label, self.user_data
-                )
+                out.learn[i] = self.call_with(state.sqnorm, state.t, state.dual_sum, label, self.user_data)
             out.unlearn[i] = INFINITY
 
 
@@ -168,13 +165,10 @@ cdef class NativeUpdate(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double c, label = 1 if sample.positive else -1
         if self.call != NULL:
-            c = self.call(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t
-            )
+            c = self.call(sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t)
         elif self.call_with != NULL:
             c = self.call_with(
-                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t,
-                self.user_data
+                sample.product, sample.sqnorm, sample.dual, sample.upper, state.sqnorm, state.t, self.user_data
             )
         elif self.call_all != NULL:
             c = self.call_all(

@@ -73,9 +73,8 @@ cdef class RelaxedMargin(Update):
     """Go to the shortest a' with ``a'.y >= 1`` and ``a'.a >= |a|**2``; the second stands for past samples.
 
     Either both constraints hold with equality, or ``y / |y|**2`` satisfies both. So S = |a|**2 throughout, and
-    ``1 / |a|`` bounds the maximum margin from above. If no hyperplane separates the samples, |a| grows without
-    bound. The update then restarts from y when |a| |y| exceeds 1e15, or when S and |a|**2 differ by more than a
-    factor of 2.
+    ``1 / |a|`` bounds the maximum margin from above. If no hyperplane separates the samples, |a| grows without bound.
+    The update then restarts from y when |a| |y| exceeds 1e15, or when S and |a|**2 differ by more than a factor of 2.
 
     Source: Li & Long (2002), the relaxed online maximum margin algorithm (ROMMA).
 

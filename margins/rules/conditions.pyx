@@ -85,9 +85,7 @@ cdef class UnevenThreshold(Condition):
 
     def __init__(self, double negative, double positive):
         if not (-INFINITY < negative < INFINITY and -INFINITY < positive < INFINITY):
-            raise ValueError(
-                f"The thresholds of UnevenThreshold must be finite. Got {negative} and {positive}."
-            )
+            raise ValueError(f"The thresholds of UnevenThreshold must be finite. Got {negative} and {positive}.")
         self.negative = negative
         self.positive = positive
 

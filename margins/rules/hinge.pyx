@@ -132,7 +132,5 @@ cdef class SubgradientStep(Update):
     cdef void learn(self, Rules rules, const State* state, const Sample* sample, Step* out) noexcept nogil:
         cdef double s = rules.shrink.factor(state), factor
         cdef double c = self.size(state) * self.weight_of(sample.k) * sample.weight
-        factor = self.projection(
-            s * s * state.sqnorm + 2 * s * c * sample.product + c * c * sample.sqnorm
-        )
+        factor = self.projection(s * s * state.sqnorm + 2 * s * c * sample.product + c * c * sample.sqnorm)
         out.shrink, out.add, out.repetitions = factor * s, factor * c, 1

@@ -1,8 +1,7 @@
 """Rules made from Python functions, called with the numbers that their parameters name.
 
-A function is called after every update. The names of its parameters (see `margins.rules.Python`) are resolved
-once, by `margins.rules.functions`. A call copies the numbers from an array that each kind of rule fills in the
-order of `NAMES`.
+A function is called after every update. The names of its parameters (see `margins.rules.Python`) are resolved once, by
+`margins.rules.functions`. A call copies the numbers from an array that each kind of rule fills in the order of `NAMES`.
 """
 
 from cpython.object cimport PyObject

@@ -20,8 +20,7 @@ more, but are not conjugate to all earlier directions; q makes up for most of th
 The change of the weight vector along a direction is a difference, corrected by the rows of samples that have
 reached a bound. If differences are mostly rounding, it is summed over all samples.
 
-Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible
-conjugate gradients.
+Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible conjugate gradients.
 """
 
 from libc.math cimport fabs, isfinite, sqrt
@@ -89,8 +88,7 @@ cdef class ConjugateSteps:
     cdef double[N_DIRECTIONS][N_DIRECTIONS] gram      # their inner products, below the diagonal
     cdef double[N_DIRECTIONS] slopes
 
-    def __init__(self, BinaryData data not None, WeightVector a not None, double target,
-                 double full_set_share=0.9):
+    def __init__(self, BinaryData data not None, WeightVector a not None, double target, double full_set_share=0.9):
         cdef Py_ssize_t m = len(data), n_features = a.v.shape[0], k
         self.data, self.a, self.target, self.full_set_share = data, a, target, full_set_share
         self.indices = np.empty(0, dtype=np.int32)
@@ -117,11 +115,7 @@ cdef class ConjugateSteps:
                 self.dual_before[k] = self.a.state.scale * self.a.beta[k]
 
     def working_set(self):
-        """Return the samples for passes, `gap` and `step` from now on, after a pass over all samples.
-
-        These are the samples whose dual variable is between its bounds or changed in the last pass, or all samples if
-        these are nearly all.
-        """
+        """Return the samples for passes, `gap` and `step`: those between their bounds or just changed, or all."""
         cdef Py_ssize_t i, k, n = 0, m = self.dual_before.shape[0]
         cdef double alpha
         indices = np.empty(m, dtype=np.int32)
@@ -173,10 +167,7 @@ cdef class ConjugateSteps:
         self.sqnorm_before = self.a.state.sqnorm
 
     def gap(self):
-        """Return an estimate of the gap before the last pass, at functional margin 1.
-
-        Call this once after every pass.
-        """
+        """Return an estimate of the gap before the last pass, at functional margin 1; call it once after every pass."""
         cdef Py_ssize_t i, k
         cdef double total = 0, now
         with nogil:
@@ -243,11 +234,7 @@ cdef class ConjugateSteps:
         direction.dual[i] = 0
 
     cdef void _measure(self, bint find) noexcept nogil:
-        """Compute `gram` and `slopes`: the inner products of d, p and q, and the slopes along them.
-
-        With `find`, d's change of the weight vector is computed first, as a difference. The loop is in blocks, so that
-        vectors of some thousands of features are read once.
-        """
+        """Compute `gram` and `slopes`, in blocks of features; with `find`, first d's change of the weights."""
         cdef const double* vectors[N_DIRECTIONS]
         cdef const double* duals[N_DIRECTIONS]
         cdef double[N_DIRECTIONS] label_sums
@@ -261,9 +248,7 @@ cdef class ConjugateSteps:
         duals[0], duals[1], duals[2] = &self.d.dual[0], &self.p.dual[0], &self.q.dual[0]
         label_sums[0], label_sums[1], label_sums[2] = self.d.label_sum, self.p.label_sum, self.q.label_sum
         for i in range(N_DIRECTIONS):
-            self.slopes[i] = (
-                self.target * sum_of(duals[i], n) - self._diagonal_product(&self.alpha[0], duals[i])
-            )
+            self.slopes[i] = self.target * sum_of(duals[i], n) - self._diagonal_product(&self.alpha[0], duals[i])
             self.slopes[i] -= self.data.sq_intercept_scaling * label_sum * label_sums[i]
             for j in range(i + 1):
                 self.gram[i][j] = self._diagonal_product(duals[i], duals[j])
@@ -286,10 +271,7 @@ cdef class ConjugateSteps:
                     self.gram[i][j] += self._inner_over_kernel(vectors[i], duals[j])
 
     cdef bint _point(self) noexcept nogil:
-        """Make q the step to the best point, clipped to the bounds.
-
-        Returns False, and leaves q unchanged, if the best point is not finite.
-        """
+        """Make q the step to the best point, clipped to the bounds; False, with q unchanged, if it is not finite."""
         cdef double[N_DIRECTIONS] c
         cdef double wanted, within
         cdef Py_ssize_t i
@@ -300,9 +282,7 @@ cdef class ConjugateSteps:
         combine(self.q.vector, c[2], self.d.vector, c[0], self.p.vector, c[1])
         combine(self.q.dual, c[2], self.d.dual, c[0], self.p.dual, c[1])
         self.q.label_sum = c[2] * self.q.label_sum + c[0] * self.d.label_sum + c[1] * self.p.label_sum
-        self.q.rounding = (
-            fabs(c[2]) * self.q.rounding + fabs(c[0]) * self.d.rounding + fabs(c[1]) * self.p.rounding
-        )
+        self.q.rounding = fabs(c[2]) * self.q.rounding + fabs(c[0]) * self.d.rounding + fabs(c[1]) * self.p.rounding
         for i in range(self.indices.shape[0]):
             wanted = self.alpha[i] + self.q.dual[i]
             if not 0 <= wanted <= self.upper[i]:

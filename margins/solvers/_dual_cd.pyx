@@ -79,12 +79,8 @@ cdef class ShrinkingPasses(SampleLoop):
         self.now.lowest, self.now.highest = INFINITY, -INFINITY
         return self.run(self.members, n, tally)
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
-        shrinking_pass(
-            self.data, self.weights, self.rules, self.members, begin, end, &self.before, &self.now, tally
-        )
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
+        shrinking_pass(self.data, self.weights, self.rules, self.members, begin, end, &self.before, &self.now, tally)
         return 0
 
 
@@ -92,10 +88,7 @@ cdef void shrinking_pass(
     BinaryData data, WeightVector a, Rules rules, int32_t[::1] members, Py_ssize_t begin,
     Py_ssize_t end, const Violations* before, Violations* out, Tally* tally
 ) noexcept nogil:
-    """Process members[begin:end] and remove some; the others move to members[n_kept:].
-
-    `before` holds the violations of the last pass; `out` collects those of this pass.
-    """
+    """Process members[begin:end]; those not removed move to members[n_kept:], and `out` collects violations."""
     cdef Py_ssize_t i, k
     cdef double gradient, violation
     cdef bint is_kernel = data.rows.is_kernel, rejected

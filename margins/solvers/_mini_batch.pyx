@@ -37,8 +37,7 @@ cdef class MiniBatches(SampleLoop):
         cdef Tally tally
         if not isinstance(rules.update, SubgradientStep) or averaging is not None:
             raise TypeError(
-                "MiniBatches must have rules with a SubgradientStep and no averaging. "
-                f"Got {rules!r} and {averaging!r}."
+                f"MiniBatches must have rules with a SubgradientStep and no averaging. Got {rules!r} and {averaging!r}."
             )
         samples = np.concatenate([self._remaining, np.asarray(order)])
         n_samples = len(samples) // self.size * self.size
@@ -56,9 +55,7 @@ cdef class MiniBatches(SampleLoop):
         # Only whole batches.
         return max(SampleLoop.chunk_size(self) // self.size, 1) * self.size
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         _process_batches(
             self.data, self.weights, self.rules, <SubgradientStep> self.rules.update, order, begin, end,
             self.wrong, tally

@@ -14,9 +14,5 @@ cdef class Direction:
     cdef void copy(self, Direction other) noexcept nogil
 
 
-cdef void combine(
-    double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f
-) noexcept nogil
-cdef void best_multiples(
-    double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q
-) noexcept nogil
+cdef void combine(double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f) noexcept nogil
+cdef void best_multiples(double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q) noexcept nogil

@@ -27,23 +27,15 @@ cdef class Direction:
         self.label_sum, self.rounding = other.label_sum, other.rounding
 
 
-cdef void combine(
-    double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f
-) noexcept nogil:
+cdef void combine(double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f) noexcept nogil:
     """Compute x <- c x + e y + f z."""
     cdef Py_ssize_t i
     for i in range(x.shape[0]):
         x[i] = c * x[i] + e * y[i] + f * z[i]
 
 
-cdef void best_multiples(
-    double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q
-) noexcept nogil:
-    """Replace `c`, the slopes along d, p and q, by the best multiples of these directions.
-
-    `gram` holds their inner products below the diagonal, and is overwritten. The multiple is 0 for a direction that
-    does not exist, or that depends on the previous ones up to rounding.
-    """
+cdef void best_multiples(double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q) noexcept nogil:
+    """Replace `c`, the slopes along d, p and q, by the best multiples; 0 for a dependent direction."""
     cdef double[N_DIRECTIONS] pivot
     cdef bint[N_DIRECTIONS] used
     cdef double square

@@ -50,9 +50,7 @@ cdef class WaitingPasses(ActiveSets):
         cdef Py_ssize_t size = self.rows.block_size() if self.rows is not None else 0
         return size if size > 0 else ActiveSets.chunk_size(self)
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         if self.rows is not None:
             self.rows.begin_block(&order[begin], end - begin)
         return ActiveSets.process(self, order, begin, end, tally)

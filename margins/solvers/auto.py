@@ -45,12 +45,9 @@ class Costs:
     def has_few_samples(self):
         """True if samples are few relative to the features, so that they may well be separable.
 
-        Many samples are then on the margin. Updates by single samples find them soon, while each Newton
-        step changes which samples these are.
+        Many samples are then on the margin, which updates by single samples find soon.
 
-        **Source**: Cover (1965), Geometrical and statistical properties of systems of linear
-        inequalities: with twice as many samples as features, in general position and labelled at random,
-        one case in two is separable.
+        **Source**: Cover (1965), Geometrical and statistical properties of linear inequalities.
         """
         return self._m <= self.tuning.newton.few_samples * self._d
 
@@ -82,10 +79,7 @@ class Costs:
         return self._passes_of_steps(newton.steps_of_few if self.has_few_samples else newton.steps)
 
     def _passes_of_steps(self, n_steps):
-        """Return the passes that `n_steps` Newton steps cost.
-
-        The first step sums a Hessian of all samples; each step solves a system with it, if it is stored.
-        """
+        """Return the passes that `n_steps` Newton steps cost, and the first sum of a Hessian."""
         factorisation = self.tuning.cost.factorisation * self._n**3
         one_pass = self.tuning.cost.sample_access * self._m + self._rows.n_stored
         return (self._hessian_cost + n_steps * factorisation) / one_pass + n_steps
@@ -102,9 +96,8 @@ class Costs:
     def hessian_size(self):
         """The number of samples whose Hessian replaces the full Hessian; 0: the full Hessian is used.
 
-        It is the number of samples whose Hessian can be summed in the time that reading all elements
-        takes. Steps then converge linearly, and faster with more samples per weight. It is 0 for a loss
-        with upper bounds, which has few free samples.
+        Their Hessian can be summed while all elements are read once. Steps then converge linearly, and
+        faster with more samples per weight. A loss with upper bounds has few free samples.
 
         **Source**: Roosta-Khorasani & Mahoney (2019), Sub-sampled Newton methods.
         """
@@ -117,10 +110,7 @@ class Costs:
 
     @property
     def subsample_size(self):
-        """The size of the subsample for the first Newton steps; 0 if a subsample does not pay.
-
-        It does not pay for a smooth loss, which takes few steps in any case.
-        """
+        """The size of the subsample for the first Newton steps; 0 if it does not pay: steps are few."""
         subsample, m = self.tuning.subsample, self._m
         if self.problem.loss.is_smooth or not self.has_small_hessian:
             return 0
@@ -129,21 +119,14 @@ class Costs:
 
     @property
     def needs_passes(self):
-        """True if passes over samples precede Newton steps, to identify the working set.
-
-        If elements are few, they do not pay: one more step, if any, costs less.
-        """
+        """True if passes over samples precede Newton steps; if elements are few, a step costs less."""
         if not self.problem.loss.is_smooth and self._d > self.tuning.newton.few_features:
             return True
         return not self.has_small_hessian or self.has_many_elements
 
     @property
     def n_first_accessed(self):
-        """The number of samples that a pass before Newton steps accesses.
-
-        It accesses all samples if the loss is not smooth, because steps on a smoothed loss also need to
-        know which dual variables are free.
-        """
+        """The number of samples that a pass before Newton steps accesses; all for a smoothed loss."""
         newton, m = self.tuning.newton, self._m
         if not self.problem.loss.is_smooth:
             return m
@@ -169,17 +152,11 @@ class Costs:
 
     @property
     def pairs_pay(self):
-        """True if moving pairs of samples over their inner products should cost less than Newton steps.
-
-        There are many Newton steps if the loss is not smooth.
-        """
+        """True if pairs of samples, over their inner products, should cost less than Newton steps."""
         if not self.has_whole_matrix:
             return False
-        n_pairs = self.tuning.decomposition.expected_pairs * self._m
-        return (
-            not self.problem.loss.is_smooth
-            or n_pairs * self._m < self.newton_passes * self._rows.n_stored
-        )
+        work = self.tuning.decomposition.expected_pairs * self._m * self._m
+        return not self.problem.loss.is_smooth or work < self.newton_passes * self._rows.n_stored
 
     @property
     def has_whole_matrix(self):
@@ -244,19 +221,17 @@ class Candidate(NamedTuple):
     """A solver with its predicted cost, or the reason why it is not applicable."""
 
     solver: str
-    # Predicted cost, in passes over the stored elements of X; None if the solver is not applicable.
-    passes: float | None
-    why_not: str | None  # Why the solver is not applicable
+    passes: float | None  # over the stored elements of X; None if the solver is not applicable
+    why_not: str | None  # why the solver is not applicable
 
 
 def candidates(problem, eps, tuning=TUNING):
     """Return a Candidate for each solver, with its predicted cost or why it is not applicable."""
-    costs, candidate_list = Costs(problem, tuning), []
-    for name in SOLVERS:
-        why_not = reason_not_applicable(name, problem)
-        passes = None if why_not else costs.predicted_passes(name, eps)
-        candidate_list.append(Candidate(name, passes, why_not))
-    return tuple(candidate_list)
+    costs, reasons = Costs(problem, tuning), [reason_not_applicable(name, problem) for name in SOLVERS]
+    return tuple(
+        Candidate(name, None if why_not else costs.predicted_passes(name, eps), why_not)
+        for name, why_not in zip(SOLVERS, reasons, strict=True)
+    )
 
 
 def reason_not_applicable(solver, problem):
@@ -299,10 +274,8 @@ class PartitionPlan(NamedTuple):
 
 def plan_of_partitions(n_weights, n_samples, n_stored):
     """Choose a PartitionPlan for Newton steps on samples in partitions."""
-    return PartitionPlan(
-        is_small_hessian(n_weights, n_samples, lambda n: n_stored >= n),
-        n_stored >= nonzeros_for_blocks(n_weights, n_samples),
-    )
+    is_stored = is_small_hessian(n_weights, n_samples, lambda n: n_stored >= n)
+    return PartitionPlan(is_stored, n_stored >= nonzeros_for_blocks(n_weights, n_samples))
 
 
 def plan(
@@ -332,12 +305,10 @@ def plan(
     return Plan(planner.phases_by(solver), f"solver={solver!r}")
 
 
-# Strategies that `solver` cannot name: passes over samples, then Newton steps;
-PASSES_AND_NEWTON = "passes and newton"
-# soft margins whose limit is a hard margin;
-CONTINUATION = "continuation"
-# decomposition of linear data whose inner products are in memory.
-WHOLE = "whole"
+# Strategies that `solver` cannot name.
+PASSES_AND_NEWTON = "passes and newton"  # passes over samples, then Newton steps
+CONTINUATION = "continuation"  # soft margins whose limit is a hard margin
+WHOLE = "whole"  # decomposition of linear data whose inner products are in memory
 
 
 class _Planner:
@@ -345,24 +316,13 @@ class _Planner:
 
     def __init__(self, problem, specification, is_warm, start, tuning):
         self.problem, self.specification, self.tuning = problem, specification, tuning
-        self.is_warm = is_warm
-        self.start = start
+        self.is_warm, self.start = is_warm, start
         self.costs = Costs(problem, tuning)
         self.builder = PhaseBuilder(specification, tuning)
 
     def phases_by(self, strategy):
-        """Return the method that yields the phases of a strategy."""
-        return {
-            PASSES_AND_NEWTON: self.passes_and_newton,
-            "newton": self.newton,
-            "decomposition": self.decomposition,
-            "interior-point": self.interior_point,
-            "conjugate": self.conjugate,
-            "unlearning": self.unlearning,
-            "dcd": self.dcd,
-            CONTINUATION: self.continuation,
-            WHOLE: self.whole,
-        }[strategy]
+        """Return the method that yields the phases of a strategy, and has its name."""
+        return getattr(self, strategy.replace("-", "_").replace(" ", "_"))
 
     def choice(self):
         """Return the strategy and the reason."""
@@ -504,13 +464,8 @@ class _Planner:
             return self.builder.newton("Newton steps from w = 0", self._newton_solver)
 
         def subsampled():
-            return SubsampledNewtonSolver(
-                size,
-                self.costs.adds_in_blocks,
-                self._epoch_reduction(),
-                self.tuning.newton,
-                self.tuning.subsample,
-            )
+            in_blocks, reduction = self.costs.adds_in_blocks, self._epoch_reduction()
+            return SubsampledNewtonSolver(size, in_blocks, reduction, self.tuning)
 
         return self.builder.newton(f"Newton steps from a subsample of {size} samples", subsampled)
 
@@ -518,9 +473,8 @@ class _Planner:
         """Return a solver of Newton steps, whose Hessian is stored if it is small."""
         costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
-            return NewtonSolver(
-                None, costs.adds_in_blocks, reduction, newton, self.start, costs.hessian_size
-            )
+            sizes = costs.adds_in_blocks, reduction
+            return NewtonSolver(None, *sizes, newton, self.start, costs.hessian_size)
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
         return NewtonSolver(max_read, False, reduction, newton, self.start)
 

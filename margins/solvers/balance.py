@@ -21,16 +21,11 @@ class DualSide(NamedTuple):
     of_features: float  # |a|^2 over features alone
 
     def ordinary_sqnorm(self, data):
-        """See `WeightVector.ordinary_sqnorm`."""
         return self.of_features
 
 
 def dual_side_of(weights, data):
-    """Return the dual variables of a weight vector, with the larger class scaled to balance the other.
-
-    If the weight vector is the best one for some intercept, multiplying a class by 1 + e changes the
-    dual value by a multiple of e^2.
-    """
+    """Return the dual variables of a weight vector; the larger class is scaled to balance the other."""
     dual = weights.dual
     if not is_balanced(weights, data):
         dual = with_equal_classes(dual, data.upper_bounds, data.signs)
@@ -49,11 +44,7 @@ def is_balanced(weights, data):
 
 
 def with_equal_classes(dual, upper, signs):
-    """Return dual variables whose sums are the same in both classes, an ndarray of float64, shape (m,).
-
-    The dual variables of the larger class are scaled; only those between their bounds if that suffices,
-    because the others are already where they should be.
-    """
+    """Return dual variables with equal sums of both classes; those at bounds move only if they must."""
     is_positive = signs > 0
     positive, negative = float(dual[is_positive].sum()), float(dual[~is_positive].sum())
     if positive == negative:
@@ -74,10 +65,7 @@ def balanced(dual, upper, signs):
 
 
 def balance(alpha, upper, signs):
-    """Make sum_k alpha_k l_k 0 for dual variables for which it nearly is.
-
-    Parameters and return values are the same as for `lower_label_sum`.
-    """
+    """Make sum_k alpha_k l_k, which nearly is 0, exactly 0; return what `lower_label_sum` returns."""
     return lower_label_sum(alpha, upper, signs, label_sum(alpha, signs))
 
 

@@ -64,26 +64,18 @@ class EpochReport(NamedTuple):
     n_rejected: int = 0  # Number of misclassified samples without an update
     # False: the estimated gap is above the tolerance, so a certificate would not prove the accuracy.
     check_gap: bool = True
-    # True: the solver ends the phase, possibly before the accuracy is proven.
-    is_exhausted: bool = False
-    # margins.solvers.proof.PrimalPoint or None: weight vector of the model, if it differs from
-    # the run's.
-    primal: Any = None
-    # True: the run's dual variables are feasible as they are, at scale 1.
-    dual_is_feasible: bool = False
-    # Number of rejected samples below the upper bounds of their dual variables. If there are any, an
-    # epoch that changes nothing does not mean convergence.
+    is_exhausted: bool = False  # True: the solver ends the phase, possibly before the proof
+    primal: Any = None  # PrimalPoint: weight vector of the model, if it differs from the run's
+    dual_is_feasible: bool = False  # True: the run's dual variables are feasible at scale 1
+    # Number of rejected samples below the upper bounds of their dual variables: with any, an epoch that
+    # changes nothing does not mean convergence.
     n_unmoved: int = 0
     is_cut: bool = False  # True: the time limit ended the epoch before the solver could
 
     def followed_by(self, other):
         """Return the report on two parts of an epoch, this part and the next."""
-        return other._replace(
-            n_changed=self.n_changed + other.n_changed,
-            n_accesses=self.n_accesses + other.n_accesses,
-            n_rejected=self.n_rejected + other.n_rejected,
-            n_unmoved=self.n_unmoved + other.n_unmoved,
-        )
+        counts = "n_changed", "n_accesses", "n_rejected", "n_unmoved"
+        return other._replace(**{name: getattr(self, name) + getattr(other, name) for name in counts})
 
 
 class Solver(ABC):
@@ -132,8 +124,7 @@ class RulesSolver(Solver):
     """The rules of a perceptron, sample by sample, with nested active sets.
 
     levels: the nested active sets; empty: plain epochs.
-    full_pass_rules: rules of the pass over all samples, if they differ from the rules of the active
-        sets.
+    full_pass_rules: rules of the pass over all samples, if they differ from those of the active sets.
     n_samples: number of samples per epoch, spread over the data. None: all samples.
     name: name in the records of phases and epochs.
     """
@@ -156,14 +147,7 @@ class RulesSolver(Solver):
                 # The package of kernels imports SciPy, which a fit of linear data does not need.
                 from margins.solvers._waiting_passes import WaitingPasses as passes
             self._sets = passes(self.levels, len(run.data))
-        sets = self._sets
-        n_accesses_before = sets.n_accesses
-        n_changed = sets.full_epoch(
-            run.data, run.weights, self.rules, order, self.full_pass_rules, run.averaging
-        )
-        return EpochReport(
-            n_changed, sets.n_accesses - n_accesses_before, sets.n_rejected, n_unmoved=sets.n_unmoved
-        )
+        return _epoch_of(self._sets, run, self.rules, order, self.full_pass_rules)
 
     def __repr__(self):
         return f"RulesSolver({self.rules!r}, levels={self.levels!r})"
@@ -173,9 +157,6 @@ class EpochSolver(Solver):
     """A loop over samples, with the protocol of `margins._update.SampleLoop`, and its rules.
 
     rules: None: the loop needs no rules.
-    loop: ``loop.full_epoch(data, weights, rules, order, None, averaging)`` returns the number of samples
-        that made an update in the pass over all samples, and sets `n_rejected`, `n_unmoved` and
-        `n_accesses`.
     """
 
     def __init__(self, rules, loop, name):
@@ -183,14 +164,14 @@ class EpochSolver(Solver):
         self.decays = rules is not None and rules.decays
 
     def epoch(self, run):
-        loop = self.loop
-        n_accesses_before = loop.n_accesses
-        n_changed = loop.full_epoch(
-            run.data, run.weights, self.rules, run.orders.next(), None, run.averaging
-        )
-        return EpochReport(
-            n_changed, loop.n_accesses - n_accesses_before, loop.n_rejected, n_unmoved=loop.n_unmoved
-        )
+        return _epoch_of(self.loop, run, self.rules, run.orders.next())
+
+
+def _epoch_of(loop, run, rules, order, full_pass_rules=None):
+    """Make one full epoch of a loop over samples, and return an EpochReport."""
+    before = loop.n_accesses
+    n_changed = loop.full_epoch(run.data, run.weights, rules, order, full_pass_rules, run.averaging)
+    return EpochReport(n_changed, loop.n_accesses - before, loop.n_rejected, n_unmoved=loop.n_unmoved)
 
 
 class Phase(NamedTuple):
@@ -272,15 +253,7 @@ class Ending(Enum):
         return self in (Ending.PROVEN, Ending.UNCHANGED, Ending.NO_PROGRESS)
 
     def describe(self, *, max_iter=None, max_time=None, detail=None):
-        """Return the message about a run that did not converge.
-
-        Parameters
-        ----------
-        max_iter : int, optional
-        max_time : float, optional
-        detail : str, optional
-            Reason for a standstill or an infeasible problem.
-        """
+        """Return the message about a run that did not converge, for the reason `detail`."""
         if self is Ending.EXHAUSTED:
             return "the algorithm ended before its accuracy was proven"
         if self is Ending.MAX_ITER:

@@ -56,7 +56,6 @@ class ConjugateSolver(Solver):
 
     @classmethod
     def why_not(cls, problem):
-        """See `Solver.why_not`."""
         if not problem.loss.is_finite:
             return "the hard margin (C=inf) has no dual variables at which its estimates hold"
         if problem.loss.is_smooth and problem.loss.has_upper_bounds:
@@ -67,7 +66,6 @@ class ConjugateSolver(Solver):
         return None
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         if self._sets is None:
             self._sets = ActiveSets((), len(run.data))
         sets, tuning = self._sets, self._tuning
@@ -92,9 +90,8 @@ class ConjugateSolver(Solver):
             self._recentre(run)
             self._n_since_restart = math.inf  # a direction would include this change, too
         is_exhausted = is_exhausted or self.has_stalled
-        return EpochReport(
-            n_changed, sets.n_accesses - n_accesses_before, n_rejected, check_gap, is_exhausted
-        )
+        n_accesses = sets.n_accesses - n_accesses_before
+        return EpochReport(n_changed, n_accesses, n_rejected, check_gap, is_exhausted)
 
     @property
     def has_stalled(self):
@@ -102,15 +99,13 @@ class ConjugateSolver(Solver):
         return self._n_no_better >= self._tuning.patience
 
     def release(self):
-        """See `Solver.release`: its search directions are as long as the weight vector."""
         self._steps = self._sets = None
 
     def _recentre(self, run):
         """Penalise a free intercept relative to the point where it will probably end.
 
         At this point the label sum, which falls as the centre grows, is 0. The secant of the last two
-        centres estimates the point; the step stays between a centre that was too small and a centre that
-        was too large. A proximal step, to the present intercept, never passes the point.
+        centres estimates it, between a centre that was too small and one that was too large.
         """
         weights = run.weights
         centre, label_sum = weights.centre, weights.label_sum - weights.centre
@@ -118,9 +113,8 @@ class ConjugateSolver(Solver):
             # With all dual variables at their bounds, many intercepts balance them.
             signs = run.data.signs
             scores = signs * weights.products(run.data) / self._target
-            run.recentre(
-                run.loss.best_intercept(scores, signs) * self._target / run.data.sq_intercept_scaling
-            )
+            intercept = run.loss.best_intercept(scores, signs) * self._target
+            run.recentre(intercept / run.data.sq_intercept_scaling)
             return
         distance = length = abs(label_sum)  # to the present intercept
         if self._last_centre is not None:
@@ -214,10 +208,7 @@ def dual_value(data, weights, target):
 
 
 def _repetitions_to(required, now, before):
-    """Return how often the reduction from `before` to `now` must be repeated to reach `required`.
-
-    This is 0 if the gap is small enough, or if the required gap is unknown.
-    """
+    """Return how often the reduction to `now` must be repeated to reach `required`; 0: unknown."""
     if not 0 < required < now:
         return 0.0
     return math.log(now / required) / math.log(before / now) if now < before else math.inf

@@ -70,26 +70,15 @@ class Run:
     standstill: why the last full epoch is not convergence, although it changed nothing.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        specification: Specification,
-        watch=None,
-        features: Rows | None = None,
-    ):
+    def __init__(self, problem: Problem, seed, specification: Specification, watch=None, features=None):
         self.problem = problem
         self.seed, self.specification, self.theta = seed, specification, specification.theta
-        self.features, self._watch = features, watch
+        self.features: Rows | None = features
+        self._watch = watch
         data, m = problem.data, len(problem.data)
-        self.orders = Orders(
-            m,
-            seed,
-            proven=specification.eps is not None,
-            shuffle=specification.shuffle,
-            n_held_out=math.ceil(specification.held_out * m),
-            rows_per_chunk=rows_per_chunk(data.rows),
-        )
+        n_held_out, is_proven = math.ceil(specification.held_out * m), specification.eps is not None
+        n_rows, shuffle = rows_per_chunk(data.rows), specification.shuffle
+        self.orders = Orders(m, seed, is_proven, shuffle, n_held_out=n_held_out, rows_per_chunk=n_rows)
         if specification.new_weights is None:
             self.weights = WeightVector(data.rows.n_features, m if self.keep_dual else 0)
         else:
@@ -123,51 +112,42 @@ class Run:
         copied.orders = copy.copy(self.orders)
         return copied
 
-    # ---------------------------------------------------------------------------------- what it reads
+    # ---------------------- what it reads; see `Problem`, `Specification` and `Proof` for the first ones
 
     @property
     def data(self):
-        """The samples of the problem (BinaryData)."""
         return self.problem.data
 
     @property
     def loss(self):
-        """The loss of the problem (Loss)."""
         return self.problem.loss
 
     @property
     def certificate(self):
-        """The certificate of the last full epoch at whose end it was computed; None before."""
         return self.proof.certificate
 
     @property
     def products(self):
-        """The products of the certified hypothesis with all samples: w.y_k - theta l_k, or None."""
         return self.proof.products
 
     @property
     def primal_scale(self):
-        """The factor with which the hypothesis attains the certified objective."""
         return self.proof.primal_scale
 
     @property
     def dual_scale(self):
-        """The factor with which the dual variables attain the certified objective."""
         return self.proof.dual_scale
 
     @property
     def indefinite(self):
-        """Evidence that the kernel is not positive semidefinite; None: no evidence."""
         return self.proof.indefinite
 
     @property
     def eps(self):
-        """The accuracy to prove; None: only a full epoch without changes ends the run."""
         return self.specification.eps
 
     @property
     def max_iter(self):
-        """The maximum number of full epochs."""
         return self.specification.max_iter
 
     @property
@@ -235,10 +215,7 @@ class Run:
         self.averaging = self._averaging = averaging
 
     def start_from(self, dual):
-        """Start from dual variables, bounded or scaled to be feasible, and certify them.
-
-        `rescale_to_feasible` gives solvers their scale, with functional margin 1.
-        """
+        """Start from dual variables, bounded or scaled, whichever is better, and certify them."""
         upper = of_each(self.loss.upper, len(self.data))
         starts = [np.minimum(dual, upper)]
         if (dual > upper).any():
@@ -279,8 +256,7 @@ class Run:
     def leave_gram(self):
         """Continue with X instead of its Gram matrix; return True if it was in use.
 
-        If rows are long relative to the margin, the products with a weight vector are small sums of
-        large inner products, and a certificate could not distinguish their rounding from a proof.
+        If rows are long, products are small sums of large inner products, mostly rounding.
         """
         if self.features is None:
             return False
@@ -361,30 +337,20 @@ class Run:
     def end_phase(self):
         """Record the phase that has ended."""
         epochs, updates, accesses, seconds = self._begin
-        self.phases.append(
-            PhaseRecord(
-                self.solver.name,
-                self.n_epochs - epochs,
-                self.weights.n_updates - updates,
-                self.n_accesses - accesses,
-                time.perf_counter() - seconds,
-            )
-        )
+        counts = self.n_epochs - epochs, self.weights.n_updates - updates, self.n_accesses - accesses
+        record = PhaseRecord(self.solver.name, *counts, time.perf_counter() - seconds)
+        self.phases.append(record)
 
     # ------------------------------------------------------------------------- the model that is kept
 
     def keep_model(self):
-        """Keep the model, in case the solvers that follow end with a worse one.
-
-        A model that is an average, or has no certificate, is not kept.
-        """
+        """Keep a certified model, unless it is an average, in case the next solvers end worse."""
         if not self.proof.is_current or self.averaging is not None:
             return
         weights = self.weights.copy()
         primal = None if self._primal is None else self._primal.with_dual_side(weights)
-        self._kept = Kept(
-            self.problem, self.features, weights, self.theta, primal, self.solver, self.proof
-        )
+        model = self.problem, self.features, weights, self.theta, primal
+        self._kept = Kept(*model, self.solver, self.proof)
 
     def _proves_kept(self):
         """Return True if the dual values since then prove the model that was kept."""
@@ -398,10 +364,8 @@ class Run:
         n_updates, best_dual = self.weights.n_updates, self.proof.best_dual
         self.problem, self.features, self.weights, self.theta = kept[:4]
         self._primal, self.solver = kept.primal, kept.solver
-        indefinite = self.proof.indefinite
-        self.proof = kept.proof._replace(
-            best_dual=best_dual, indefinite=indefinite, is_as_returned=False
-        )
+        proven = dict(best_dual=best_dual, indefinite=self.proof.indefinite)
+        self.proof = kept.proof._replace(**proven, is_as_returned=False)
         if self._leave_rounding():
             self.certify()
         self.certify_as_returned()
@@ -437,18 +401,13 @@ class Run:
             self.standstill = standstill(report.n_unmoved, rules)
         self._checks_gap = report.check_gap or self.n_epochs == self.max_iter
         is_certified = self._certify_epoch() if self._checks_gap else False
-        epoch = Epoch(
-            self.n_epochs,
-            self.weights.n_updates,
-            report.n_changed + report.n_rejected,
-            self.certificate if is_certified else None,
-            self.solver.name,
-        )
+        certificate, n_updates = self.certificate if is_certified else None, self.weights.n_updates
+        n_mistakes = report.n_changed + report.n_rejected
+        epoch = Epoch(self.n_epochs, n_updates, n_mistakes, certificate, self.solver.name)
         self.history.append(epoch)
         if self.specification.report is not None:
-            self.specification.report(
-                progress(epoch, self._primal is not None or self.solver.moves_together)
-            )
+            moves_together = self._primal is not None or self.solver.moves_together
+            self.specification.report(progress(epoch, moves_together))
         if self.last_epoch_changed_nothing and self.averaging is not None:
             self._count_remaining_epochs()
         is_stopped = self._watch is not None and self._watch.end_epoch(self)
@@ -587,10 +546,8 @@ class Run:
             self._primal = refit.primal
         self.certify()
         if refit.value < self.certificate.primal:  # the search for the best multiple was not exact
-            scale = refit.multiple if refit.primal is None else 1.0
-            self.proof = self.proof.with_primal(
-                refit.value, scale, refit.multiple * length, self.weights.n_updates
-            )
+            scale, length = refit.multiple if refit.primal is None else 1.0, refit.multiple * length
+            self.proof = self.proof.with_primal(refit.value, scale, length, self.weights.n_updates)
         self.certify_as_returned()
 
     def outcome(self, ending=None, detail=None):
@@ -640,18 +597,10 @@ class Run:
         """Return what a certificate is about: the model and its dual variables (Claim)."""
         is_fresh = self.solver is not None and self.solver.sums_are_fresh
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
-        problem = self.problem
-        return Claim(
-            problem.data,
-            problem.loss,
-            self.hypothesis,
-            self.weights,
-            self.theta,
-            self.specification.model_scale,
-            n_accesses=0 if is_fresh else self.n_accesses - n_summed,
-            sums_are_fresh=is_fresh,
-            original=problem.original,
-        )
+        problem, scale = self.problem, self.specification.model_scale
+        n_accesses = 0 if is_fresh else self.n_accesses - n_summed
+        model = problem.data, problem.loss, self.hypothesis, self.weights, self.theta, scale
+        return Claim(*model, n_accesses, is_fresh, problem.original)
 
     def _outdate_proof(self):
         """Note that the model has changed since it was certified."""

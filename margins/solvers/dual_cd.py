@@ -9,9 +9,7 @@ DCD_PASSES = 20
 
 
 def dual_coordinate_descent(run, shrinking=True):
-    """Return the solver of dual coordinate descent for a run.
-
-    With `shrinking` it passes over a working set between full passes.
+    """Return the solver of dual coordinate descent; with `shrinking`, a working set between full passes.
 
     **Source**: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), Algorithms 1 and 3.
     """

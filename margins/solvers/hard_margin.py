@@ -52,10 +52,7 @@ class HardMarginSolver(Solver):
         self._penalties = self._penalties_and_starts()
 
     def _penalties_and_starts(self):
-        """Yield each C and the run to start from: first growing C, then some C near the best so far.
-
-        A small C leaves long slacks, and a large C rounds the products.
-        """
+        """Yield each C and the run to start from: first growing C, then some C near the best so far."""
         tuning = self._tuning
         ratio = tuning.first_ratio
         while ratio <= tuning.last_ratio:
@@ -69,7 +66,6 @@ class HardMarginSolver(Solver):
                 yield multiple * self._best.specification.C, self._best
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         if self._last is not None and run.certificate.gap < self._least_gap:
             self._best, self._least_gap = self._last, run.certificate.gap
         penalty_and_start = next(self._penalties, None)
@@ -80,7 +76,6 @@ class HardMarginSolver(Solver):
         return EpochReport(1, self._last.n_accesses, primal=self._give(run, self._last))
 
     def release(self):
-        """See `Solver.release`."""
         self._last = self._best = None
 
     def _give(self, run, inner):
@@ -145,8 +140,8 @@ def inseparability(run, tuning=TUNING.hard_margin):
 def geometric_bound(run):
     """Return an upper bound on the distance of the closest sample from any separating hyperplane.
 
-    If the intercept b is penalised, |w|^2 + b^2 / rho^2 is the squared length of a weight vector. A
-    hyperplane that separates samples of length at most R crosses their ball, so |b| <= R |w|.
+    If the intercept b is penalised, |w|^2 + b^2 / rho^2 is bounded; a separating hyperplane crosses the
+    ball of the samples, so |b| <= R |w|.
     """
     data, bound = run.data, run.certificate.upper_bound
     if data.has_free_intercept or data.sq_intercept_scaling == 0:

@@ -22,10 +22,7 @@ class Refit(NamedTuple):
 
 
 def refit_intercept(claim, proof, primal):
-    """Choose the intercept of a model again, together with the multiple of its weights (Refit).
-
-    The multiple 0 is the constant classifier, so no model is then worse, except for rounding.
-    """
+    """Choose the intercept and the multiple of a model again; 0 is the constant classifier (Refit)."""
     data, loss, hypothesis = claim.data, claim.loss, claim.hypothesis
     signs, scaling, sqnorm = data.signs, data.sq_intercept_scaling, features_sqnorm(hypothesis, data)
     bias = scaling * hypothesis.label_sum - claim.theta

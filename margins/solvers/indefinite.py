@@ -27,10 +27,8 @@ def why_indefinite(data, weights, closely=False):
         return known_indefinite(data)
     dual, m = weights.dual, len(data)
     coefficients = data.signs * dual
-    sqnorm = (
-        float(coefficients @ weights.weights)
-        + data.sq_intercept_scaling * float(coefficients.sum()) ** 2
-    )
+    penalty = data.sq_intercept_scaling * float(coefficients.sum()) ** 2
+    sqnorm = float(coefficients @ weights.weights) + penalty
     size = float(dual @ np.sqrt(data.ordinary_sqnorms))
     if sqnorm < -ROUNDING_OF_SINGLE * size * size:
         return f"|a|^2 is {sqnorm:.3g} for the dual variables of a fit"
@@ -41,10 +39,9 @@ def why_indefinite(data, weights, closely=False):
 
 
 def with_model(bounds, loss, products):
-    """Return the bounds of such a run: without a dual value, and with a model that is not zero.
+    """Return the bounds without a dual value, at a multiple of a model that is not zero.
 
-    If |a|^2 is not positive, no multiple of the dual variables is best. The multiple with the smallest
-    loss among 1, 1/2, 1/4, ... is then used.
+    If |a|^2 is not positive, no multiple is best: 1, 1/2, 1/4, ..., with the smallest loss is used.
     """
     bounds = bounds._replace(dual=0.0)
     if bounds.primal_scale > 0:

@@ -67,7 +67,6 @@ class InteriorPointSolver(Solver):
 
     @classmethod
     def why_not(cls, problem):
-        """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it factors a kernel matrix, and linear data have none"
         limit = TUNING.interior_point.max_samples
@@ -108,7 +107,6 @@ class InteriorPointSolver(Solver):
         return InteriorSteps(K, self._upper[included], signs if is_free else None)
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         steps, required, mu = self._steps, run.required_gap, self._steps.mu
         with one_thread():
             is_solved = steps.step()
@@ -123,29 +121,17 @@ class InteriorPointSolver(Solver):
         is_proven = self._best.gap <= required
         self._n_proven += is_proven
         self._n_steps += 1
-        is_exhausted = (
-            not is_solved
-            or self._n_stalled >= self._tuning.patience
-            or self._n_steps == self._tuning.max_steps
-        )
-        is_over = is_exhausted or (
-            is_proven and (self._ratio == RATIOS[0] or self._n_proven > self._tuning.proven_steps)
-        )
+        is_stalled = self._n_stalled >= self._tuning.patience
+        is_exhausted = not is_solved or is_stalled or self._n_steps == self._tuning.max_steps
+        has_few = self._ratio == RATIOS[0] or self._n_proven > self._tuning.proven_steps
+        is_over = is_exhausted or (is_proven and has_few)
         if is_over:
             self._give(run)
-        return EpochReport(
-            len(self._included),
-            len(self._upper),
-            check_gap=is_over,
-            is_exhausted=is_exhausted,
-            dual_is_feasible=True,
-        )
+        sizes = len(self._included), len(self._upper)
+        return EpochReport(*sizes, 0, is_over, is_exhausted, dual_is_feasible=True)
 
     def _update_best(self, required):
-        """Compare the iterate, with fewer and fewer variables at bounds, with the best point so far.
-
-        Returns the smallest gap of these points.
-        """
+        """Compare the iterate, with fewer and fewer variables at bounds, with the best so far."""
         gap = math.inf
         is_near = self._steps.complementarity <= NEAR * required * self._best.dual
         for ratio in RATIOS if is_near else RATIOS[-1:]:
@@ -191,11 +177,9 @@ class InteriorPointSolver(Solver):
             run.set_threshold(-intercept)
 
     def release(self):
-        """See `Solver.release`."""
         self._K = self._steps = self._best = None
 
     def make_exact(self, run):
-        """See `Solver.make_exact`."""
         self._give(run)
 
 
@@ -283,11 +267,7 @@ class InteriorSteps:
         return True
 
     def at_bounds(self, ratio):
-        """Return the variables after moving those that approach a bound onto it.
-
-        A variable approaches 0 if its multiplier exceeds its contribution to its own gradient; the
-        larger the ratio of both, the more certainly.
-        """
+        """Return the variables; those whose multiplier exceeds `ratio` times its distance at a bound."""
         x = np.where(self._lower_multiplier > ratio * self._x, 0.0, self._x)
         x = np.where(self._upper_multiplier > ratio * self._slack, self._upper, x)
         return x / self._scale

@@ -10,8 +10,7 @@ SLICE = 512
 def train_in_one_pass(runs, phases, end_of_time=math.inf):
     """Run one phase of each run, with one common pass over the samples per epoch.
 
-    The phases have rules without active sets. The runs must process their samples in the same order;
-    results are the same as for separate runs. `end_of_time` is in seconds of `time.perf_counter`.
+    Their rules have no active sets, and their orders are the same; so are results as in separate runs.
     """
     for run in runs:
         run.limit_time(end_of_time)

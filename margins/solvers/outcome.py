@@ -48,10 +48,8 @@ class Outcome(NamedTuple):
         """The reason why the run ended without the proof; None if it converged or has not ended."""
         if self.ending is None or self.converged:
             return None
-        limits = self.specification
-        return self.ending.describe(
-            max_iter=limits.max_iter, max_time=limits.max_time, detail=self.detail
-        )
+        limits = dict(max_iter=self.specification.max_iter, max_time=self.specification.max_time)
+        return self.ending.describe(**limits, detail=self.detail)
 
     @property
     def solver_path(self):

@@ -166,10 +166,7 @@ class PhaseBuilder:
         return PlannedPhase("conjugate", "conjugate passes until the proof", phases)
 
     def reserve(self, purpose):
-        """Plan conjugate passes for what another solver leaves unproven.
-
-        They end if they do not reduce its gap, and its model returns if it is the better one.
-        """
+        """Plan conjugate passes for what another solver leaves; its model returns if it is better."""
 
         def phases(run):
             gap = math.inf
@@ -181,10 +178,7 @@ class PhaseBuilder:
         return PlannedPhase("conjugate", purpose, phases)
 
     def _conjugate_phases(self, run, from_solution, gap=math.inf):
-        """Yield conjugate passes, with b doubled until the certificate confirms eps.
-
-        A finite gap is another solver's: the passes end if they do not reduce it.
-        """
+        """Yield conjugate passes, b doubled until eps is proven, as long as they reduce `gap`."""
         b, delta_b = self.threshold(run)
         if from_solution:
             run.rescale_to_feasible()

@@ -115,9 +115,8 @@ def bounds_of(hypothesis, weights, data, loss, theta=0.0, scale=None, products=N
 def _without_rounding(bounds, weights, data):
     """Return the bounds with a dual value that holds in spite of rounding.
 
-    The sum of the alpha_k y_k may be rounded, which matters if it is far shorter than its terms, as for
-    classes that cannot be separated. And if the intercept is free, the dual variables must balance: the
-    variables of one class are lowered by its excess over the other.
+    The sum of the alpha_k y_k may be far shorter than its terms, as for classes that are inseparable.
+    If the intercept is free, the variables of one class are lowered by its excess over the other.
     """
     dual, dual_sum = weights.dual, weights.dual_sum
     if not bounds.dual > 0 or (dual is None and math.isfinite(bounds.dual)):
@@ -183,11 +182,7 @@ def returned_point(
 
 
 def proven_bounds(bounds, data, weights, n_accesses):
-    """Return bounds whose dual value holds in spite of rounding.
-
-    Over the rows of a kernel, |a|^2 is a sum over the products of all pairs of dual variables. If large
-    variables of opposite labels cancel, as for duplicates, its rounding may exceed it.
-    """
+    """Return bounds whose dual value holds in spite of the rounding of |a|^2 over kernel rows."""
     if not data.rows.is_kernel or not bounds.dual > 0:
         return bounds
     is_finite, share = math.isfinite(bounds.dual), 0.5 * float(bounds.dual_scale) ** 2
@@ -202,10 +197,7 @@ def proven_bounds(bounds, data, weights, n_accesses):
 
 
 def rounding_of_sqnorm(data, weights, n_accesses=0):
-    """Return the likely rounding of |a|^2 over the rows of a kernel, if rounding is random.
-
-    Parameters are the same as for `proven_bounds`.
-    """
+    """Return the likely rounding of |a|^2 over the rows of a kernel, if rounding is random."""
     dual = weights.dual
     size = float(dual @ np.sqrt(data.ordinary_sqnorms))
     return unit_of(np.count_nonzero(dual) + n_accesses) * size * size
@@ -250,10 +242,7 @@ class _Model:
         self.bias = data.sq_intercept_scaling * hypothesis.label_sum - theta
 
     def relative_error(self, loss, scale, products, primal, n_accesses, negligible=NEGLIGIBLE):
-        """Return the part of functional margin 1 that may be rounding; 0 if the objective is unaffected.
-
-        Parameters are the same as for `returned_point`.
-        """
+        """Return the part of margin 1 that may be rounding; 0 if the objective is unaffected."""
         if not 0 < primal < math.inf or not 0 < scale < math.inf:
             return 0.0
         sqnorms = self.data.ordinary_sqnorms
@@ -305,10 +294,7 @@ def _point(loss, model, scale):
 
 
 def accurate_slacks(data, hypothesis, theta, scale):
-    """Return 1 - w.y_k of rounded coefficients, computed in twice the working precision.
-
-    Parameters are the same as for `returned_point`.
-    """
+    """Return 1 - w.y_k of rounded coefficients, computed in twice the working precision."""
     high, low, _ = _Model(data, hypothesis, theta).scores(scale)
     return _slacks(data, high, low)
 
@@ -370,9 +356,8 @@ class Proof(NamedTuple):
     def certified(self, claim: Claim, products: Any = None) -> Proof:
         """Return the proof of a claim, by a pass over all samples or its products."""
         data, loss, weights = claim.data, claim.loss, claim.weights
-        bounds, products = bounds_of(
-            claim.hypothesis, weights, data, loss, claim.theta, claim.fixed_scale, products
-        )
+        scale = claim.fixed_scale
+        bounds, products = bounds_of(claim.hypothesis, weights, data, loss, claim.theta, scale, products)
         bounds = proven_bounds(bounds, data, weights, claim.n_accesses)
         best_dual, indefinite = self.best_dual, self.indefinite
         if data.rows.is_kernel and not indefinite:
@@ -381,17 +366,11 @@ class Proof(NamedTuple):
             best_dual, bounds = 0.0, with_model(bounds, loss, products)
         best_dual = max(best_dual, bounds.dual)
         standing = self._standing_of(claim, bounds, products)
-        return Proof(  # at once, because a small run certifies hundreds of epochs
-            self.constant,
-            indefinite,
-            _certificate_of(bounds, best_dual, standing, indefinite, weights.n_updates),
-            products,
-            bounds.primal_scale,
-            bounds.dual_scale,
-            best_dual,
-            standing,
-            is_current=True,
-        )
+        certificate = _certificate_of(bounds, best_dual, standing, indefinite, weights.n_updates)
+        factors = bounds.primal_scale, bounds.dual_scale
+        # At once, because a small run certifies hundreds of epochs.
+        proven = certificate, products, *factors, best_dual, standing
+        return Proof(self.constant, indefinite, *proven, is_current=True)
 
     def _standing_of(self, claim: Claim, bounds: Bounds, products: Any) -> Standing:
         """Return the standing of a claim whose products are known."""
@@ -406,9 +385,8 @@ class Proof(NamedTuple):
 
     def with_point(self, point: Bounds | ReturnedPoint | Certificate, n_updates: int) -> Proof:
         """Return the proof for a primal value and its margin, with the best dual value so far."""
-        return self._replace(
-            certificate=_certificate_of(point, self.best_dual, self.standing, self.indefinite, n_updates)
-        )
+        proven = self.best_dual, self.standing, self.indefinite
+        return self._replace(certificate=_certificate_of(point, *proven, n_updates))
 
     def as_returned(self, claim: Claim) -> Proof:
         """Return the proof with the primal value of the rounded coefficients, if it is another."""
@@ -423,27 +401,15 @@ class Proof(NamedTuple):
         primal, scale = self.certificate.primal, claim.fixed_scale
         state = dict(theta=theta, products=self.products, n_accesses=claim.n_accesses)
         if scale is None:
-            point = returned_point(
-                claim.loss,
-                data,
-                claim.hypothesis,
-                scale=self.primal_scale,
-                primal=primal,
-                sums_are_fresh=claim.sums_are_fresh,
-                **state,
-            )
+            state |= dict(primal=primal, sums_are_fresh=claim.sums_are_fresh)
+            model = claim.loss, data, claim.hypothesis
+            point = returned_point(*model, scale=self.primal_scale, **state)
             if point is not None:
                 proof = proof._replace(primal_scale=point.scale)
         else:
-            point = returned_bounds(
-                claim.loss,
-                claim.data,
-                claim.hypothesis,
-                claim.weights,
-                scale=scale,
-                primals=[(scale, primal), (self.primal_scale, self.certificate.rescaled_primal)],
-                **state,
-            )
+            primals = (scale, primal), (self.primal_scale, self.certificate.rescaled_primal)
+            model = claim.loss, claim.data, claim.hypothesis, claim.weights
+            point = returned_bounds(*model, scale=scale, primals=primals, **state)
         if point is None:
             return proof
         proof = proof._replace(standing=self.standing.raised(point.primal - primal))

@@ -19,11 +19,7 @@ class Rounding:
         self.n_accesses_summed = 0  # accesses before the weight vector was last summed
 
     def correct(self, run):
-        """Sum the weight vector again if a proof could depend on the rounding of updates.
-
-        This skips the rows of a kernel, whose sums take long. Call it only after
-        `WeightVector.recompute`.
-        """
+        """Sum linear rows again if a proof could depend on rounding, after `WeightVector.recompute`."""
         if run.data.rows.is_kernel:
             return
         limit = TUNING.driver.negligible_rounding * run.required_gap
@@ -40,8 +36,7 @@ class Rounding:
     def bound(self, run):
         """Return the share of |a| that updates may have rounded since the weight vector was last summed.
 
-        Each update rounds a, and its dual variable, which may have been as large as its upper bound, or
-        as its diagonal allows for an `a` of this length.
+        Each rounds a, and its dual variable, up to its bound or what its diagonal allows here.
         """
         data, n_accesses = run.data, run.n_accesses - self.n_accesses_summed
         length = math.sqrt(run.weights.sqnorm)

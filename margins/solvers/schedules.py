@@ -5,12 +5,8 @@ import math
 from margins._activeset import Level
 from margins.deprecation import renamed
 
-__getattr__ = renamed(
-    __name__,
-    {"DEEP": "NESTED_SETS", "DEEP_OPENING": "NESTED_SETS_FIRST_EPOCH"},
-    since="0.4.0",
-    until="0.6.0",
-)
+NEW_NAMES = {"DEEP": "NESTED_SETS", "DEEP_OPENING": "NESTED_SETS_FIRST_EPOCH"}
+__getattr__ = renamed(__name__, NEW_NAMES, since="0.4.0", until="0.6.0")
 
 # The samples below 2.2 and 1.1 times the threshold, then the misclassified samples:
 # Panagiotakopoulos & Tsampouka (2011), section 4.

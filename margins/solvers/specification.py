@@ -144,11 +144,7 @@ class Specification(NamedTuple):
     def for_stream(self) -> Specification:
         """Return the specification for chunks, which keeps no dual variables: samples are read once."""
         return self._replace(
-            keep_dual=False,
-            offset_ratio=0.0,
-            max_dual=math.inf,
-            checks_lengths=False,
-            in_stream=True,
+            keep_dual=False, offset_ratio=0.0, max_dual=math.inf, checks_lengths=False, in_stream=True
         )
 
     def penalties(self, weight: Any) -> Any:

@@ -27,10 +27,9 @@ def start_from(run, previous):
 
 
 def _continues(run, previous):
-    """Return True if a run may start from the previous run's sums, without a pass over samples.
+    """Return True if a run may start from the previous sums, without a pass over samples.
 
-    Linear rows with upper bounds start from the dual variables themselves: scaled, they are farther from
-    the solution.
+    Scaled dual variables of linear rows with upper bounds are farther from the solution.
     """
     if previous.hypothesis is not previous.weights or run.features is not None:
         return False

@@ -36,10 +36,7 @@ def unlearning_rules(run, b, delta_b):
 
 
 def refined(run, b):
-    """Double a and b, but not delta_b; return the new b.
-
-    Return None if updates, by 1, would be lost in the rounding of dual variables of b / R^2 or b C.
-    """
+    """Double a and b, and return the new b; None if updates would be lost in rounded dual variables."""
     if b * EPSILON > max(run.sqradius, 1 / float(np.max(run.loss.upper))):
         return None
     run.rescale(2)
@@ -47,10 +44,7 @@ def refined(run, b):
 
 
 def unlearning_phases(run, b, delta_b, name="rules"):
-    """Yield phases: unlearning with nested active sets, b doubled until the certificate confirms eps.
-
-    Records of phases and epochs call the solver `name`.
-    """
+    """Yield phases of unlearning with nested active sets, b doubled until eps is confirmed."""
     while True:
         rules = unlearning_rules(run, b, delta_b)
         for last, levels in UNLEARNING_BOUNDED if run.loss.has_upper_bounds else UNLEARNING:

@@ -7,6 +7,7 @@ several problems need: squared norms and the last loss.
 """
 
 import copy
+import functools
 import threading
 
 import numpy as np
@@ -16,7 +17,7 @@ from margins.data.centring import centred
 from margins.data.validation import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.kernels.gram import WholeGram
-from margins.kernels.shared_blocks import BlocksOfClasses, ClassBlocks
+from margins.kernels.shared_blocks import ClassBlocks
 from margins.solvers.base import Original, Problem
 from margins.training.schemes import scheme_of
 
@@ -219,7 +220,7 @@ class TrainingSet:
             return
         if self._class_blocks is None or self._class_blocks.codes is not samples.codes:
             self._class_blocks = ClassBlocks(self.kernel, samples.X, samples.codes)
-        blocks.take_from(BlocksOfClasses(self._class_blocks, codes))
+        blocks.take_from(functools.partial(self._class_blocks.blocks, codes))
 
     def binary(self, code, classes):
         """Return the training set of one class against the others, with two new class names."""

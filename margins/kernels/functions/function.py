@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from margins.kernels._row_cache import FunctionRows
-from margins.kernels.kernel import Kernel, batches_of, checked_values
+from margins.kernels.kernel import Kernel, checked_values
+from margins.kernels.row_blocks import batches_of
 
 # Side of the square blocks whose diagonals are used; small, since their other elements are wasted.
 DIAGONAL_BLOCK = 64

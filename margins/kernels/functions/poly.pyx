@@ -19,9 +19,7 @@ cdef class PolynomialTransform(Transform):
         self.coef0 = coef0
         self.degree = degree
 
-    cdef void row(
-        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
-    ) noexcept nogil:
+    cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         cdef double[CHUNK] bases
         cdef Py_ssize_t j, length, begin = 0
         cdef int degree
@@ -70,9 +68,7 @@ class Polynomial(KernelOfGamma):
     array([[16.,  9.]])
     """
 
-    degree: int = parameter(
-        default=3, allowed=Interval(0, 2**31 - 1, integer=True), description="The exponent."
-    )
+    degree: int = parameter(default=3, allowed=Interval(0, 2**31 - 1, integer=True), description="The exponent.")
     gamma: object = gamma_parameter()
     coef0: float = coef0_parameter()
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from margins.data.binary_data import is_sparse, rows_of
+from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
-from margins.kernels.kernel import Kernel
+from margins.kernels.kernel import Kernel, as_dense
 from margins.kernels.semidefinite import check_symmetry
 
 
@@ -37,14 +37,14 @@ class Precomputed(Kernel):
         )
 
     def training_block(self, X, indices, sqnorms=None):
-        return _array(X[indices])
+        return as_dense(X[indices])
 
     def samples_of(self, X, indices):
         return X[indices][:, indices]
 
     def blocks(self, X, points, support):
         for batch in self._batches(X.shape[0], len(support)):
-            yield batch, np.ascontiguousarray(_array(X[batch][:, support]).T)
+            yield batch, np.ascontiguousarray(as_dense(X[batch][:, support]).T)
 
     uses_products = False
 
@@ -57,7 +57,3 @@ class Precomputed(Kernel):
         check_symmetry(self.label, X)
         diagonal = np.ascontiguousarray(X.diagonal(), dtype=np.float64)
         return GramRows(rows_of(X), diagonal)
-
-
-def _array(X):
-    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)

@@ -14,9 +14,7 @@ cdef class RadialTransform(Transform):
     def __init__(self, double gamma):
         self.gamma = gamma
 
-    cdef void row(
-        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
-    ) noexcept nogil:
+    cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         radial_exponents(values, self.gamma, sqnorm, sqnorms, n)
         exp_of_nonpositive(values, n)
 

@@ -15,9 +15,7 @@ cdef class SigmoidTransform(Transform):
         self.gamma = gamma
         self.coef0 = coef0
 
-    cdef void row(
-        self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms
-    ) noexcept nogil:
+    cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         cdef Py_ssize_t j
         for j in range(n):
             values[j] = tanh(self.gamma * values[j] + self.coef0)

@@ -74,8 +74,7 @@ cdef class AlmaLoop(SampleLoop):
 
     norms, shape (m,): n_k. Samples of norm 0 are skipped.
     v, u, shape (n_features + 1,): the same array if p is 2, otherwise two. Updated in place.
-    beta, shape (m,): updated in place. None: not kept, so every sample is processed as if for the first
-        time.
+    beta, shape (m,): updated in place. None: not kept, so every sample is processed as if for the first time.
     scalars, shape (N,): updated in place.
     """
 
@@ -86,8 +85,7 @@ cdef class AlmaLoop(SampleLoop):
 
     def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
                    Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, and return the number of updates. The arrays hold the weights.
-        """
+        """Process the samples of `order`, and return the number of updates. The arrays hold the weights."""
         cdef Tally tally
         self.begin(data, None, None, None)
         try:
@@ -96,20 +94,16 @@ cdef class AlmaLoop(SampleLoop):
             self.end()
         return tally.n_changed
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         _process(
-            self.data, order, begin, end, self.norms, self.p, self.eps, self.v, self.u, self.beta,
-            self.scalars, tally
+            self.data, order, begin, end, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars, tally
         )
         return 0
 
 
 cdef void _process(
-    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end,
-    const double[::1] norms, double p, double eps, double[::1] v, double[::1] u, double[::1] beta,
-    double[::1] scalars, Tally* tally
+    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, const double[::1] norms, double p,
+    double eps, double[::1] v, double[::1] u, double[::1] beta, double[::1] scalars, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]."""
     cdef bint euclidean = p == 2
@@ -136,9 +130,7 @@ cdef void _process(
             beta[k] += c
         scalars[SLACK_SQNORM] += (own + c * delta) * (own + c * delta) - own * own
         if euclidean:
-            scalars[POWER] = fmax(
-                scalars[POWER] + 2 * c * product + c * c * norms[k] * norms[k], 0
-            )
+            scalars[POWER] = fmax(scalars[POWER] + 2 * c * product + c * c * norms[k] * norms[k], 0)
         else:
             scalars[SLACK_POWER] += pow(own + c * delta, p) - pow(own, p)
             scalars[POWER] = _power_of_v(v, u, p) + scalars[SLACK_POWER]
@@ -155,16 +147,13 @@ cdef void _process(
         threshold = bound / sqrt(scalars[UPDATES] + 1) * pow(norm, p - 2) / scalars[SCALE]
 
 
-def process(
-    BinaryData data not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars
-):
+def process(BinaryData data not None, const int32_t[::1] order, norms, p, eps, v, u, beta, scalars):
     """Process the samples of `order` by an `AlmaLoop`, and return the number of updates."""
     return AlmaLoop(norms, p, eps, v, u, beta, scalars).full_epoch(data, None, None, order)
 
 
 def recompute(
-    BinaryData data not None, double p, const double[::1] v, double[::1] u,
-    const double[::1] beta, double[::1] scalars,
+    BinaryData data not None, double p, const double[::1] v, double[::1] u, const double[::1] beta, double[::1] scalars
 ):
     """Recompute the powers and the sums of squares of theta, because their recursions accumulate rounding."""
     cdef double own, power = 0, sqnorm = 0, dual_sum = 0

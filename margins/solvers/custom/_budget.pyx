@@ -14,10 +14,9 @@ never been added. So there are at most (R^2 + 2 beta) / gamma^2 members: adding 
 2 beta + N_k, and its removal shortens it by more, so |a|^2 <= n (R^2 + 2 beta) for n members, while
 |a| >= n gamma.
 
-A full cache loses the member with the largest y_i.(a - y_i), the oldest if several are equal, or a random member.
-A sample that is added twice is two members. The products with all members are recomputed for every removal:
-over the rows of a kernel each is one stored number. If weights multiply updates, a member is that multiple of its
-sample.
+A full cache loses the member with the largest y_i.(a - y_i), the oldest if several are equal, or a random member. A
+sample that is added twice is two members. The products with all members are recomputed for every removal: over the rows
+of a kernel each is one stored number. If weights multiply updates, a member is that multiple of its sample.
 
 Source: Crammer, Kandola & Singer (2003), Figures 1 and 2; Cavallanti, Cesa-Bianchi & Gentile (2007), the
 randomized budget perceptron.
@@ -33,8 +32,7 @@ from margins.rules._weight_vector cimport weight_of
 
 import numpy as np
 
-# y_i.(a - y_i) must exceed beta by this, in units of |y_i|^2: in a cache with one member it is 0 up to
-# rounding.
+# y_i.(a - y_i) must exceed beta by this, in units of |y_i|^2: in a cache with one member it is 0 up to rounding.
 cdef double ROUNDING = 1e-12
 
 
@@ -92,9 +90,7 @@ cdef class Cache(SampleLoop):
         # A sample that is added needs its products with all members.
         return max(SampleLoop.chunk_size(self) // (1 + self.n_members), 1)
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         cdef Py_ssize_t i
         for i in range(begin, end):
             tally.n_changed += self._process_sample(
@@ -152,8 +148,7 @@ cdef class Cache(SampleLoop):
         return best
 
     cdef bint _add(
-        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds,
-        Tally* tally
+        self, BinaryData data, WeightVector a, Rules rules, Py_ssize_t k, const Thresholds* thresholds, Tally* tally
     ) noexcept nogil:
         cdef Sample sample
         cdef Step step
@@ -172,9 +167,7 @@ cdef class Cache(SampleLoop):
         self.n_members += 1
         return True
 
-    cdef void _remove(
-        self, BinaryData data, WeightVector a, Py_ssize_t i, const Thresholds* thresholds
-    ) noexcept nogil:
+    cdef void _remove(self, BinaryData data, WeightVector a, Py_ssize_t i, const Thresholds* thresholds) noexcept nogil:
         cdef Sample sample
         cdef Step step
         cdef Py_ssize_t j, k = self._members[i]

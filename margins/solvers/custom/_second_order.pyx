@@ -40,8 +40,7 @@ cdef class SecondOrderLoop(SampleLoop):
     slack_sqnorm: the sum of D_k over the mistakes, times the squares of their weights.
     """
 
-    def __init__(self, double[:, ::1] T not None, double[::1] w not None, double[::1] v not None,
-                 double[::1] alpha):
+    def __init__(self, double[:, ::1] T not None, double[::1] w not None, double[::1] v not None, double[::1] alpha):
         self.T, self.w, self.v, self.alpha = T, w, v, alpha
         self.f, self.r = np.empty((2, w.shape[0]))
 
@@ -60,9 +59,7 @@ cdef class SecondOrderLoop(SampleLoop):
         # A mistake takes two passes over T.
         return max(SampleLoop.chunk_size(self) // self.w.shape[0], 1)
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         cdef Py_ssize_t before = tally.n_changed
         self.slack_sqnorm += _process(
             self.data, order, begin, end, self.T, self.w, self.v, self.alpha, self.f, self.r, &self.dual_sum, tally
@@ -72,9 +69,8 @@ cdef class SecondOrderLoop(SampleLoop):
 
 
 cdef double _process(
-    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] T,
-    double[::1] w, double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, double* dual_sum,
-    Tally* tally
+    BinaryData data, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] T, double[::1] w,
+    double[::1] v, double[::1] alpha, double[::1] f, double[::1] r, double* dual_sum, Tally* tally
 ) noexcept nogil:
     """Process order[begin:end]; return the contribution of slack terms to |v|^2. `f` and `r` are work arrays."""
     cdef double rho = sqrt(data.sq_intercept_scaling), score, label, weight, q, c, slack_sqnorm = 0

@@ -20,8 +20,7 @@ def gradient_of(
     const double[::1] v, double intercept, const double[::1] signs, const double[::1] alpha,
     const double[::1] upper, const double[::1] diag
 ):
-    """Return functional margins and gradient at an intercept, and the sums that the duality gap needs.
-    """
+    """Return functional margins and gradient at an intercept, and the sums that the duality gap needs."""
     cdef Py_ssize_t k, m = v.shape[0]
     cdef double total = 0, product = 0, square = 0, high = -INFINITY, low = INFINITY, distance
     margins_array, gradient_array = np.empty(m), np.empty(m)
@@ -45,8 +44,7 @@ def violations_of(
     double[::1] gradient, double change, const double[::1] signs, const double[::1] alpha,
     const double[::1] upper, const double[::1] diagonal
 ):
-    """Return the gain of each variable's best step after the intercept is changed, 0 if it is optimal.
-    """
+    """Return the gain of each variable's best step after the intercept is changed, 0 if it is optimal."""
     cdef Py_ssize_t k, m = gradient.shape[0]
     result = np.empty(m)
     cdef double[::1] violation = result

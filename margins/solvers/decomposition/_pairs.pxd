@@ -8,7 +8,6 @@ cdef Py_ssize_t move_pairs(
     const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil
 cdef Py_ssize_t move_balanced_pairs(
-    const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e,
-    const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
-    float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e, const float[::1] lower, const float[::1]
+    upper, const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil

@@ -41,8 +41,7 @@ cdef extern from *:
     #endif
 
     /* The index of a value; -1 if it does not occur. Groups of 32 values are compared without a branch. */
-    MARGINS_INLINED int64_t margins_first_equal(const float *values, float value, int64_t n)
-    {
+    MARGINS_INLINED int64_t margins_first_equal(const float *values, float value, int64_t n) {
         int64_t i = 0;
         for (; i + 32 <= n; i += 32) {
             int is_here = 0;
@@ -165,10 +164,7 @@ cdef Py_ssize_t move_pairs(
     const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
     const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
-    """Move pairs until no step decreases f by more than `reduction` times the first step.
-
-    Given are `diagonal_of` Q, rho^2 and D, and its inverse; `gains` is overwritten.
-    """
+    """Move pairs until no step decreases f by more than `reduction` times the first step."""
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
     cdef int64_t first, second, last_first = -1, last_second = -1
     cdef float least = 0, step_first, step_second
@@ -176,9 +172,7 @@ cdef Py_ssize_t move_pairs(
     cdef double floor = SINGULAR
     cdef bint is_again, is_limited
     while n_pairs < max_pairs:
-        first = best_first(
-            &g[0], <float> shift, &d[0], &lower[0], &upper[0], &diagonal[0], &inverse[0], n, &gains[0]
-        )
+        first = best_first(&g[0], <float> shift, &d[0], &lower[0], &upper[0], &diagonal[0], &inverse[0], n, &gains[0])
         if first < 0 or gains[first] <= least:
             break
         if n_pairs == 0:
@@ -206,14 +200,10 @@ cdef Py_ssize_t move_pairs(
 
 
 cdef Py_ssize_t move_balanced_pairs(
-    const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e,
-    const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
-    float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e, const float[::1] lower,
+    const float[::1] upper, const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs
 ) noexcept nogil:
-    """Move pairs until no step decreases f by more, with the constraint and the negative gradient F.
-
-    In each pair, the variable with the largest F rises, and the variable that then gains most falls by as much.
-    """
+    """Do so with the constraint: the largest negative gradient F rises, the variable that gains most falls."""
     cdef Py_ssize_t n = F.shape[0], n_pairs = 0
     cdef int64_t riser, faller, last_riser = -1, last_faller = -1
     cdef float least = 0, curvature, step
@@ -223,9 +213,7 @@ cdef Py_ssize_t move_balanced_pairs(
         riser = best_riser(&F[0], &e[0], &upper[0], n, &gains[0])
         if riser < 0:
             break
-        faller = best_faller(
-            &F[0], &e[0], &lower[0], &diagonal[0], &Q[riser, 0], n, riser, &gains[0]
-        )
+        faller = best_faller(&F[0], &e[0], &lower[0], &diagonal[0], &Q[riser, 0], n, riser, &gains[0])
         if faller < 0 or gains[faller] <= least:
             break
         if n_pairs == 0:
@@ -252,8 +240,7 @@ cdef Py_ssize_t move_balanced_pairs(
 
 cdef void _move(
     const float[:, ::1] Q, double rho2, const float[::1] D, const float[::1] g, double shift, float[::1] d,
-    const float[::1] lower, const float[::1] upper, Py_ssize_t i, Py_ssize_t j, double floor,
-    float* step_i, float* step_j
+    const float[::1] lower, const float[::1] upper, Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
 ) noexcept nogil:
     """Move d_i and d_j to the best point of their rectangle; Q's relative determinant is at least `floor`."""
     cdef double q = Q[i, i], p = Q[i, j], r = Q[j, j], a = q + rho2 + D[i], b = p + rho2, c = r + rho2 + D[j]

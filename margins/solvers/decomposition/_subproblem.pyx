@@ -45,10 +45,7 @@ def sub_gram(
     const float[:, ::1] slots, const int32_t[::1] slots_of_set, const int32_t[::1] working_set,
     const float[:, ::1] last, const int32_t[::1] places, float scale, float[:, ::1] Q
 ):
-    """Write Q, the kernel values times `scale`. The part shared with the last working set is copied.
-
-    Only rows of new samples are read.
-    """
+    """Write Q, the kernel values times `scale`, of which only rows of new samples are read."""
     cdef Py_ssize_t i, j, begin, end, n = working_set.shape[0], n_kept = places.shape[0]
     with nogil:
         for i in range(n_kept):
@@ -72,8 +69,7 @@ def minimise(
     const float[:, ::1] Q, float sq_intercept_scaling, const float[::1] diag, float[::1] g, float[::1] d,
     const float[::1] lower, const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved.
-    """
+    """Minimise f until no step decreases it by more than `reduction` times the first; return the pairs moved."""
     cdef const float[::1] diagonal = diagonal_of(Q, sq_intercept_scaling, diag)
     cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     cdef float[::1] gains = np.empty(g.shape[0], np.float32)
@@ -89,11 +85,7 @@ def minimise_balanced(
     const float[:, ::1] Q, const float[::1] diag, float[::1] F, float[::1] d, const float[::1] lower,
     const float[::1] upper, float reduction, Py_ssize_t max_pairs
 ):
-    """Minimise f with the constraint sum_i d_i = 0; return the pairs moved.
-
-    Each iteration raises the variable with the largest negative gradient F, and lowers by as much the variable
-    that then gains most.
-    """
+    """Minimise f with the constraint sum_i d_i = 0, as in `move_balanced_pairs`; return the pairs moved."""
     cdef const float[::1] diagonal = diagonal_of(Q, 0, diag)
     cdef float[::1] gains = np.empty(F.shape[0], np.float32)
     cdef Py_ssize_t n_pairs

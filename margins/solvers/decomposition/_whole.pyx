@@ -12,8 +12,7 @@ updated in double precision, and the gap is computed. A loss with D_k and U_k ha
 
     h(s) = max over 0 <= a <= U of a s - D a^2 / 2,   s = 1 - p,
 
-for a sample with the functional margin p. A free intercept is the middle of the interval in which no pair can
-gain.
+for a sample with the functional margin p. A free intercept is the middle of the interval in which no pair can gain.
 """
 
 from libc.math cimport INFINITY, fmax, fmin
@@ -46,9 +45,7 @@ def minimise_whole(
                 lower[k] = <float> (-b[k] if signs[k] > 0 else -upper[k] - b[k])
                 above[k] = <float> (upper[k] - b[k] if signs[k] > 0 else -b[k])
             if has_free_intercept:
-                n = move_balanced_pairs(
-                    K, D, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs
-                )
+                n = move_balanced_pairs(K, D, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs)
             else:
                 for k in range(m):
                     F[k] = -F[k]
@@ -99,9 +96,8 @@ cdef double _gap(
 
 
 cdef bint _take(
-    const float[:, ::1] K, double rho2, const double[::1] signs, double[::1] b, double[::1] u,
-    const double[::1] upper, const double[::1] diag, const float[::1] steps, const float[::1] lower,
-    const float[::1] above
+    const float[:, ::1] K, double rho2, const double[::1] signs, double[::1] b, double[::1] u, const double[::1] upper,
+    const double[::1] diag, const float[::1] steps, const float[::1] lower, const float[::1] above
 ) noexcept nogil:
     """Take the steps and update u; return False if no b_k changes, or a step is not finite."""
     cdef Py_ssize_t j, k = 0, n = 0, m = b.shape[0], n_moved = 0

@@ -80,8 +80,7 @@ class DecompositionSolver(Solver):
     """A solver whose full epochs are subproblems that together access m samples.
 
     densely: True: rows of sparse data are made dense to compute kernel values.
-    max_work: the solver ends its phase after accessing this many elements of rows, because another
-        solver would then have cost no more.
+    max_work: elements of rows to access; another solver would then have cost no more.
     """
 
     name = "decomposition"
@@ -94,7 +93,6 @@ class DecompositionSolver(Solver):
 
     @classmethod
     def why_not(cls, problem):
-        """See `Solver.why_not`."""
         if not problem.is_kernel or problem.data.rows.blocks is None:
             return "it computes rows of a kernel matrix, and linear data have none"
         if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
@@ -107,9 +105,8 @@ class DecompositionSolver(Solver):
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
         if data.rows.is_kernel:
-            self._blocks = data.rows.blocks.make(
-                self._densely, self._tuning.whole, self._tuning.shared_whole
-            )
+            sizes = self._tuning.whole, self._tuning.shared_whole
+            self._blocks = data.rows.blocks.make(self._densely, *sizes)
         else:  # the planner's strategy `whole`
             self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
@@ -153,7 +150,6 @@ class DecompositionSolver(Solver):
         self._Q, self._last_Q = np.empty((2, self._size, self._size + PADDING), np.float32)
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         required = run.required_gap
         steps = self._steps_of_sets(required) if self._K_of_all is None else self._steps_of_all(required)
         n_changed, n_accesses, is_proven, is_stationary = steps
@@ -171,14 +167,9 @@ class DecompositionSolver(Solver):
             self._give(run, self._proven_sums(counts))
             if not self._has_clearance(run):
                 self._sum_all(run)
-        return EpochReport(
-            max(n_changed, 1),
-            n_accesses,
-            check_gap=self.sums_are_fresh,
-            is_exhausted=is_exhausted,
-            is_cut=self._K_of_all is None and not is_proven and self._is_late(),
-            dual_is_feasible=True,
-        )
+        is_cut = self._K_of_all is None and not is_proven and self._is_late()
+        ending = dict(check_gap=self.sums_are_fresh, is_exhausted=is_exhausted, is_cut=is_cut)
+        return EpochReport(max(n_changed, 1), n_accesses, **ending, dual_is_feasible=True)
 
     def _steps_of_sets(self, required):
         """Solve subproblems of working sets that together access m samples, and return Steps."""
@@ -236,7 +227,6 @@ class DecompositionSolver(Solver):
         return self._n_stalled >= self._tuning.patience
 
     def make_exact(self, run):
-        """See `Solver.make_exact`."""
         if not self.sums_are_fresh:
             # The certificate of an unproven fit may be for any multiple, so every product may count.
             self._sum_all(run)
@@ -272,15 +262,14 @@ class DecompositionSolver(Solver):
 
     def _violations_after(self, state, change):
         """Return the same after changing the intercept and the gradient of the state."""
-        return violations_of(
-            state.gradient, change, self._signs, self._alpha, self._upper, self._diagonal
-        )
+        variables = self._signs, self._alpha, self._upper
+        return violations_of(state.gradient, change, *variables, self._diagonal)
 
     def _next_working_set(self, state):
         """Return half of the last working set, then the samples that violate optimality most.
 
-        With few samples, or if another class has computed rows, few new rows are computed per set: many
-        of its samples would end at 0 as soon as their neighbours have moved.
+        With few samples, or if another class has computed rows, few rows are new: many of their samples
+        would end at 0 as soon as their neighbours have moved.
         """
         violation, last = self._violations(state), self._working_set
         n_kept = int(self._tuning.kept_share * self._size)
@@ -319,16 +308,10 @@ class DecompositionSolver(Solver):
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = as_single(-alpha * unit), as_single((upper - alpha) * unit)
         is_positive, moves = signs > 0, np.zeros(n, np.float32)  # moves of the signed variables
-        n_pairs = self._minimise(
-            Q,
-            as_single(diag / unit),
-            as_single(signs * gradient),
-            moves,
-            np.where(is_positive, lower, -above),
-            np.where(is_positive, above, -lower),
-            self._tuning.inner_reduction,
-            self._tuning.max_pairs * n,
-        )
+        bounds = np.where(is_positive, lower, -above), np.where(is_positive, above, -lower)
+        limits = self._tuning.inner_reduction, self._tuning.max_pairs * n
+        slopes = as_single(diag / unit), as_single(signs * gradient)
+        n_pairs = self._minimise(Q, *slopes, moves, *bounds, *limits)
         steps = as_single(signs * moves)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0

@@ -9,9 +9,5 @@ def relative_gap(loss, margins, sqnorm, dual):
         return math.inf
     if loss.is_finite:
         return (0.5 * sqnorm + loss.value(margins)) / dual - 1
-    smallest_margin = float(margins.min())
-    return (
-        0.5 * sqnorm / (smallest_margin * smallest_margin) / dual - 1
-        if smallest_margin > 0
-        else math.inf
-    )
+    smallest = float(margins.min())
+    return 0.5 * sqnorm / (smallest * smallest) / dual - 1 if smallest > 0 else math.inf

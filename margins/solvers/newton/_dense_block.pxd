@@ -11,7 +11,5 @@ cdef class DenseBlock:
     cdef Py_ssize_t max_rows
     cdef bint is_double
 
-    cdef bint append(
-        self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
-    ) noexcept nogil
+    cdef bint append(self, const double* values, const int32_t* columns, Py_ssize_t n, double factor) noexcept nogil
     cdef void flush(self, double sign, double[:, ::1] total) noexcept nogil

@@ -22,8 +22,7 @@ cdef class DenseBlock:
 
     n: length of a row.
     m: upper bound on the number of rows.
-    is_double: False: products are computed in single precision, and the sums of blocks added in double
-        precision.
+    is_double: False: products are computed in single precision, and the sums of blocks added in double precision.
     """
 
     def __init__(self, Py_ssize_t n, Py_ssize_t m, bint is_double):
@@ -35,13 +34,8 @@ cdef class DenseBlock:
             self.single_rows = np.empty((self.max_rows, n), dtype=np.float32)
             self.single_sum = np.empty((n, n), dtype=np.float32)
 
-    cdef bint append(
-        self, const double* values, const int32_t* columns, Py_ssize_t n, double factor
-    ) noexcept nogil:
-        """Append a row, n elements times a factor; return True if the block is full.
-
-        Without `columns`, these are all elements, in order.
-        """
+    cdef bint append(self, const double* values, const int32_t* columns, Py_ssize_t n, double factor) noexcept nogil:
+        """Append a row, n elements (all if without `columns`) times a factor; return True if the block is full."""
         if self.is_double:
             _write(&self.double_rows[self.n_rows, 0], self.double_rows.shape[1], values, columns, n, factor)
         else:
@@ -62,18 +56,14 @@ cdef class DenseBlock:
         if self.is_double:
             dsyrk(b"U", b"N", &n, &k, &sign, &self.double_rows[0, 0], &n, &one, &total[0, 0], &width)
             return
-        ssyrk(
-            b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &zero,
-            &self.single_sum[0, 0], &n
-        )
+        ssyrk(b"U", b"N", &n, &k, &single_one, &self.single_rows[0, 0], &n, &zero, &self.single_sum[0, 0], &n)
         for i in range(n):
             for j in range(i + 1):
                 total[i, j] += sign * self.single_sum[i, j]
 
 
 cdef inline void _write(
-    value_t* row, Py_ssize_t length, const double* values, const int32_t* columns, Py_ssize_t n,
-    double factor
+    value_t* row, Py_ssize_t length, const double* values, const int32_t* columns, Py_ssize_t n, double factor
 ) noexcept nogil:
     cdef Py_ssize_t i
     if columns == NULL:

@@ -13,8 +13,7 @@ centre c: x.w + rho b is (x - c).w + rho b', with b' = b + c.w / rho, and the sy
 The Hessian only determines the search direction: certificates are computed from sums in double
 precision. Blocks are multiplied in single precision unless the Hessian is too close to singular for that.
 
-Source: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
-linear SVMs.
+Source: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale linear SVMs.
 """
 
 from libc.math cimport isfinite, sqrt
@@ -33,9 +32,8 @@ OFFSET = TUNING.newton.offset
 # The centre is the mean of at most this many samples.
 cdef Py_ssize_t MAX_MEAN_SAMPLES = 4096
 
-# If a squared pivot of the Cholesky factor is less than MIN_PIVOT sqrt(n) times its diagonal element, for n
-# features, the Hessian is recomputed in double precision: its rounding in single precision may exceed 1/64
-# of the pivot.
+# If a squared pivot of the Cholesky factor is less than MIN_PIVOT sqrt(n) times its diagonal element, for n features,
+# the Hessian is recomputed in double precision: its rounding in single precision may exceed 1/64 of the pivot.
 cdef double MIN_PIVOT = 4e-6
 
 
@@ -76,10 +74,7 @@ cdef class DenseHessian(Hessian):
         self.n_free = self.is_included.shape[0]
 
     cdef int update(self, const int32_t[::1] working_set, const int8_t[::1] free) except -1:
-        """Add the samples that have become free, and subtract those that are no longer free.
-
-        All samples included before must be in the working set.
-        """
+        """Add the samples that have become free, and subtract those no longer free, all of them in the working set."""
         cdef Py_ssize_t i, k, n_free = 0, n_leaving = 0, n_joining = 0, n_staying = 0
         cdef bint is_in
         cdef int32_t[::1] leaving = self.changing[0], joining = self.changing[1]
@@ -193,10 +188,7 @@ cdef class DenseHessian(Hessian):
 
 
 def centre_of(data, offset=OFFSET):
-    """Return the mean of features if they are far from 0 relative to their spread, otherwise None.
-
-    With many samples, the mean of some that are spread evenly is as good a centre.
-    """
+    """Return the mean of features, of samples spread evenly, if they are far from 0, otherwise None."""
     m, d = len(data), data.rows.n_features
     if data.sq_intercept_scaling == 0 or data.rows.n_stored < m * d:
         return None  # without an intercept there is no centre; sparse data leave out zeros

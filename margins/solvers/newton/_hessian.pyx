@@ -30,10 +30,7 @@ cdef class Hessian:
         self.is_included = self.included
 
     cdef double ridge(self, Py_ssize_t j) noexcept nogil:
-        """Return the diagonal element of I for a weight, which is 0 for a free intercept.
-
-        Without free samples all intercepts are equally good, so the intercept may be penalised.
-        """
+        """Return the diagonal element of I for a weight: 0 for a free intercept, unless no sample is free."""
         return 1.0 if j < self.n_penalised or self.n_free == 0 else 0.0
 
     cdef int update(self, const int32_t[::1] working_set, const int8_t[::1] free) except -1:

@@ -8,9 +8,8 @@ where the matrix has more elements than X. Conjugate gradients, preconditioned b
 products with vectors. Each product takes one pass over the free samples, which computes y_k.v and adds c y_k. They
 end when the residual is small relative to the vector: a line search follows, so steps need not be exact.
 
-Source: Lin, Weng & Keerthi (2008), Trust region Newton method for large-scale logistic regression; Hsia,
-Chiang & Lin (2018), Preconditioned conjugate gradient methods in truncated Newton frameworks for
-large-scale linear classification.
+Source: Lin, Weng & Keerthi (2008), Trust region Newton method for large-scale logistic regression; Hsia, Chiang & Lin
+(2018), Preconditioned conjugate gradient methods in truncated Newton frameworks for large-scale linear classification.
 """
 
 from cpython.exc cimport PyErr_CheckSignals

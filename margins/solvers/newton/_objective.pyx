@@ -23,9 +23,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins.solvers.newton._hessian cimport Hessian
 from margins.losses._smoothed cimport SmoothLoss
-from margins.data._passes cimport (
-    add_sample, bias_of, is_one_block, product_of, set_combination, set_products
-)
+from margins.data._passes cimport add_sample, bias_of, is_one_block, product_of, set_combination, set_products
 from margins.linalg._sums cimport BLOCK, dot_of
 from margins._update cimport BinaryData
 
@@ -41,8 +39,8 @@ def working_set_of(const double[::1] margins, const double[::1] dual, const doub
                    const int8_t[::1] included, double tolerance):
     """Return the working set of an epoch: indices of samples, ascending.
 
-    A sample that is not `included` is left out if its dual variable is at the bound that is optimal for
-    w, and its w.y_k differs from 1 by more than `tolerance`.
+    A sample that is not `included` is left out if its dual variable is at the bound that is optimal for w, and its
+    w.y_k differs from 1 by more than `tolerance`.
     """
     cdef Py_ssize_t k, n = 0
     cdef double slack
@@ -158,16 +156,13 @@ cdef class Objective:
     def minimise(self, double share, double min_gap, Py_ssize_t max_steps):
         """Take Newton steps until the gap is at most `share` of the dual value, or `min_gap`; return their number.
 
-        They end early if a step does not reduce the objective by more than rounding errors, unless the smoothing was
-        just reduced, or at the time limit.
+        They end early if a step does not reduce the objective beyond rounding, unless the smoothing was just reduced.
         """
         cdef Py_ssize_t n_steps = 0
         cdef bint is_reduced
         while n_steps < max_steps and not self.gap <= max(min_gap, share * self.value):
             # Smoothing causes most of the gap, so reduce it.
-            is_reduced = (
-                self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual
-            )
+            is_reduced = self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual
             if is_reduced:
                 self.losses.reduce_smoothing(self.point.dual)
                 self._evaluate()
@@ -280,9 +275,7 @@ cdef class Objective:
         for j in range(n):
             linear += ((point.w[j] if j < d else 0) - self.fixed[j]) * self.step[j]
         with nogil:
-            t = self.losses.line_search(
-                point.margins, trial.margins, linear, _dot(self.step[:d], self.step[:d]), slope
-            )
+            t = self.losses.line_search(point.margins, trial.margins, linear, _dot(self.step[:d], self.step[:d]), slope)
         for j in range(n):
             has_moved = has_moved or point.w[j] + t * self.step[j] != point.w[j]
         if not has_moved:  # the step is below rounding

@@ -1,8 +1,7 @@
 """Sums of outer products of samples: the stored part of a Hessian.
 
-The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added singly, dense
-samples in blocks, by BLAS. With many samples, several threads sum the blocks of `margins.linalg.threads`
-separately.
+The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added singly, dense samples
+in blocks, by BLAS. With many samples, several threads sum the blocks of `margins.linalg.threads` separately.
 """
 
 from libc.math cimport sqrt

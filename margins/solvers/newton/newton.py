@@ -42,25 +42,21 @@ MOST = 0.9
 class NewtonStart(NamedTuple):
     """The end of a solver, from which another one with a multiple of its penalties may start."""
 
-    # w, margins: float64, as in `PrimalPoint`
-    w: np.ndarray
-    margins: np.ndarray
+    w: np.ndarray  # float64, as in `PrimalPoint`
+    margins: np.ndarray  # likewise
     hessian: Hessian  # changed by the solver that starts from it
     curvature: np.ndarray  # float64, shape (m,): curvature of the Hessian
     first_loss: Loss  # the loss whose penalties the curvature belongs to
     band: float = math.inf  # change of margins in its last epoch
-    # alpha, upper: float64, shape (m,), or None: dual variables and their upper bounds; not read if the
-    # loss is smooth
-    alpha: np.ndarray | None = None
-    upper: np.ndarray | None = None
+    alpha: np.ndarray | None = None  # float64, shape (m,): dual variables; None: not needed
+    upper: np.ndarray | None = None  # float64, shape (m,): their upper bounds
 
 
 class Steps(NamedTuple):
     """The results of steps over a working set."""
 
     objective: Objective
-    # fixed: float64: the sum of alpha_k y_k over the other samples
-    fixed: np.ndarray
+    fixed: np.ndarray  # float64: the sum of alpha_k y_k over the other samples
     n_steps: int
     margins: np.ndarray  # margins of all samples
     band: float  # mean change of margins
@@ -99,7 +95,6 @@ class NewtonSolver(Solver):
 
     @classmethod
     def why_not(cls, problem):
-        """See `Solver.why_not`."""
         if problem.is_kernel:
             return "Newton steps need the features of linear data, which a kernel does not provide"
         if not problem.loss.is_finite:
@@ -143,18 +138,13 @@ class NewtonSolver(Solver):
     def _continue(self, start):
         """Start from the end of another solver, whose penalties are a multiple of these.
 
-        The Hessian is a sum over the penalties of the first solver; `factor` holds their multiple. A
-        loss that is not smooth is smoothed around the multiple of the dual variables with the largest
-        dual value: the sum of alpha_k y_k is the weight vector, so no sample is accessed.
+        The Hessian stays a sum over those penalties, times `factor`. A loss that is not smooth is
+        smoothed around the best multiple of the dual variables, whose sum is the weight vector.
         """
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
-        self.curvature, self._hessian, self._first_loss = (
-            start.curvature,
-            start.hessian,
-            start.first_loss,
-        )
-        self._hessian_size = 0
+        self.curvature, self._hessian = start.curvature, start.hessian
+        self._first_loss, self._hessian_size = start.first_loss, 0
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
             alpha = 1 - self.margins  # in place from here on, because the array is large
@@ -174,19 +164,10 @@ class NewtonSolver(Solver):
     def end(self):
         """The NewtonStart at the end of the solver, which shares its Hessian."""
         self._ensure_hessian()
-        return NewtonStart(
-            self.w,
-            self.margins,
-            self._hessian,
-            self.curvature,
-            self._first_loss,
-            self._band,
-            self.alpha,
-            self.upper,
-        )
+        hessian = self._hessian, self.curvature, self._first_loss
+        return NewtonStart(self.w, self.margins, *hessian, self._band, self.alpha, self.upper)
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         tuning = self._tuning
         self._keep_best(run.weights, run.dual_scale)
         self._ensure_hessian()
@@ -222,12 +203,12 @@ class NewtonSolver(Solver):
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
         self._has_best = False
+        check_gap = not gap > tuning.check_ratio * run.required_gap * max(objective.value, 0.0)
+        return self._report(run, len(working_set), n_accesses, check_gap)
+
+    def _report(self, run, n_changed, n_accesses, check_gap=True):
         return EpochReport(
-            len(working_set),
-            n_accesses,
-            check_gap=not gap > tuning.check_ratio * run.required_gap * max(objective.value, 0.0),
-            primal=self._point(run),
-            dual_is_feasible=True,
+            n_changed, n_accesses, check_gap=check_gap, primal=self._point(run), dual_is_feasible=True
         )
 
     def _minimise(self, run, working_set):
@@ -236,38 +217,23 @@ class NewtonSolver(Solver):
         fixed, fixed_value = self._fixed(working_set)
         n_read = hessian.n_read
         with one_thread():
-            loss = self._smooth_loss(working_set)
-            objective = Objective(
-                self.data,
-                working_set,
-                fixed,
-                fixed_value,
-                self.w,
-                self._copy_of(self.margins, working_set),
-                loss,
-                hessian,
-            )
-            n_steps = objective.minimise(
-                tuning.gap_share * run.required_gap,
-                self._reduction * objective.gap,
-                tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps,
-            )
+            loss, start = self._smooth_loss(working_set), self._copy_of(self.margins, working_set)
+            samples = self.data, working_set, fixed, fixed_value
+            objective = Objective(*samples, self.w, start, loss, hessian)
+            share, min_gap = tuning.gap_share * run.required_gap, self._reduction * objective.gap
+            max_steps = tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps
+            n_steps = objective.minimise(share, min_gap, max_steps)
         margins = self._margins_after(objective, working_set)
         band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
         n_accesses = len(self.data) + n_steps * len(working_set) + hessian.n_read - n_read
         return Steps(objective, fixed, n_steps, margins, band, loss.factor, n_accesses)
 
     def _is_misleading(self, steps):
-        """Return True if a working set left out samples that matter at the end of its steps.
-
-        Margins have changed by more than it assumed, and the objective over all samples has increased.
-        """
+        """Return True if margins moved more than a working set assumed, and the whole objective grew."""
         if not steps.band > self._band:
             return False
-        objective_after = self._value(steps.objective.w, steps.margins)
-        return not objective_after <= self._tuning.max_objective_ratio * self._value(
-            self.w, self.margins
-        )
+        before, after = self._value(self.w, self.margins), self._value(steps.objective.w, steps.margins)
+        return not after <= self._tuning.max_objective_ratio * before
 
     def _value(self, w, margins):
         """Return the objective over all samples."""
@@ -300,7 +266,7 @@ class NewtonSolver(Solver):
         if self._best is not None and not self._has_best:
             dual, scale = self._best
             run.weights.assign(self.data, np.minimum(scale * dual, self.upper))
-        return EpochReport(0, n_accesses, primal=self._point(run), dual_is_feasible=True)
+        return self._report(run, 0, n_accesses)
 
     def _point(self, run):
         return PrimalPoint(self.w, self.margins, self._rho, run.weights)
@@ -329,9 +295,8 @@ class NewtonSolver(Solver):
         """Return the indices of the samples of an epoch, ascending."""
         if math.isinf(self._band):
             return self._all
-        working_set = working_set_of(
-            self.margins, self.alpha, self.upper, self._hessian.included, self._band
-        )
+        bounds, included = (self.alpha, self.upper), self._hessian.included
+        working_set = working_set_of(self.margins, *bounds, included, self._band)
         # If the dual variables of the other samples are 0, their sum saves nothing.
         is_most = not self._has_bounds and len(working_set) > MOST * len(self.data)
         return self._all if is_most else working_set

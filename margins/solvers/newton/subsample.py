@@ -18,7 +18,6 @@ import numpy as np
 from margins.data._passes import combination, products
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss
-from margins.solvers.base import EpochReport
 from margins.solvers.newton._objective import Objective
 from margins.solvers.newton.newton import NewtonSolver
 from margins.tuning import TUNING
@@ -27,19 +26,11 @@ from margins.tuning import TUNING
 class SubsampledNewtonSolver(NewtonSolver):
     """Newton epochs for a loss with upper bounds; the first epoch is over at most `size` samples."""
 
-    def __init__(
-        self,
-        size,
-        in_blocks=False,
-        epoch_reduction=0.0,
-        tuning=TUNING.newton,
-        subsample_tuning=TUNING.subsample,
-    ):
-        super().__init__(None, in_blocks, epoch_reduction, tuning)
-        self._size, self._subsample = size, subsample_tuning
+    def __init__(self, size, in_blocks=False, epoch_reduction=0.0, tuning=TUNING):
+        super().__init__(None, in_blocks, epoch_reduction, tuning.newton)
+        self._size, self._subsample = size, tuning.subsample
 
     def epoch(self, run):
-        """See `Solver.epoch`."""
         if self._size == 0:
             return super().epoch(run)
         subsample, self._size = run.orders.sample(self._size), 0
@@ -50,26 +41,15 @@ class SubsampledNewtonSolver(NewtonSolver):
             n_steps = objective.minimise(gap, 0.0, tuning.max_steps)
         n_accesses = n_steps * len(subsample)
         if not objective.gap <= gap * objective.value:
-            return self._stop(run, n_accesses)
+            return self._report(run, 0, n_accesses, check_gap=False)
         margins = products(self.data, self._all, objective.w)
         if not self._value(objective.w, margins) <= tuning.max_objective_ratio * objective.value:
-            return self._stop(run, n_accesses + m)
+            return self._report(run, 0, n_accesses + m, check_gap=False)
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
         self.alpha = self._dual_variables()
         run.weights.assign(self.data, self.alpha, combination(self.data, self._all, self.alpha))
-        return EpochReport(
-            len(subsample),
-            n_accesses + m,
-            check_gap=False,
-            primal=self._point(run),
-            dual_is_feasible=True,
-        )
-
-    def _stop(self, run, n_accesses):
-        return EpochReport(
-            0, n_accesses, check_gap=False, primal=self._point(run), dual_is_feasible=True
-        )
+        return self._report(run, len(subsample), n_accesses + m, check_gap=False)
 
     def _subsampled(self, subsample):
         """Return the objective over a subsample, and its losses."""
@@ -80,17 +60,9 @@ class SubsampledNewtonSolver(NewtonSolver):
         # Centred between the bounds, because no dual variable is known.
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
-        objective = Objective(
-            self.data,
-            subsample,
-            np.zeros(len(self.w)),
-            0.0,
-            self.w,
-            self.margins[subsample],
-            loss,
-            DenseHessian(self.data, self.curvature, self._in_blocks),
-        )
-        return objective, loss
+        hessian = DenseHessian(self.data, self.curvature, self._in_blocks)
+        samples = self.data, subsample, np.zeros(len(self.w)), 0.0
+        return Objective(*samples, self.w, self.margins[subsample], loss, hessian), loss
 
     def _dual_variables(self):
         """Return the dual variables at w, an ndarray of float64 of shape (m,)."""
