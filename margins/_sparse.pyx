@@ -61,10 +61,7 @@ cdef class Rows:
         self.n_of_part = self.n_dense_row = -1
         self.nonzero_count = 0, 0
         _check_arrays(values, n_rows, n_features, columns, starts, row_step, column_step)
-        self.n_rows = n_rows
-        self.n_features = n_features
-        self.row_step = row_step
-        self.column_step = column_step
+        self.n_rows, self.n_features, self.row_step, self.column_step = n_rows, n_features, row_step, column_step
         if values is not None:
             if values.dtype == np.float64:
                 self.values64 = values

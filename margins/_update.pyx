@@ -52,9 +52,7 @@ globals().update(
 cdef class SampleLoop:
     """The protocol of all loops over samples, and the driver of their passes.
 
-    A subclass defines `process`, which processes order[begin:end] without the GIL, and a method
-    ``full_epoch(data, weights, rules, order, full_pass_rules=None, averaging=None)``, which returns how
-    many samples of the full pass changed the model, and sets `n_rejected`, `n_unmoved` and `n_accesses`.
+    A subclass defines `process`, which processes order[begin:end] without the GIL, and may extend `full_epoch`.
     `run` makes one pass in chunks. Between chunks it raises errors of rules and rows and honours Ctrl-C and time
     limits, so everything that a loop changes must be consistent there. `process` returns at the first number
     that is not finite, and records it in its tally.
@@ -68,6 +66,18 @@ cdef class SampleLoop:
     n_unmoved : int
         Rejected samples below the upper bounds of their dual variables: if there are any, nothing has converged.
     """
+
+    def full_epoch(self, BinaryData data not None, WeightVector a, Rules rules, const int32_t[::1] order not None,
+                   Rules full_pass_rules=None, Averaging averaging=None) -> int:
+        """Process the samples of `order`; return how many changed the model, and set `n_rejected` and `n_unmoved`."""
+        cdef Tally tally
+        self.begin(data, a, rules, None)
+        try:
+            self.run(order, order.shape[0], &tally)
+        finally:
+            self.end()
+        self.n_rejected, self.n_unmoved = tally.n_rejected, tally.n_unmoved
+        return tally.n_changed
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         """Return the number of samples for the next call of `process`."""

@@ -133,10 +133,6 @@ def available(*, streaming: bool | None = None) -> list[str]:
         False: only the other algorithms. Both import all algorithms, and leave out those that cannot be
         imported.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> import margins
@@ -173,17 +169,12 @@ def _names() -> list[str]:
 
 
 def get(name: str) -> type[Classifier]:
-    """Return the classifier class registered under a name.
+    """Return the scikit-learn classifier class registered under a name.
 
     Parameters
     ----------
     name : str
         A name in `available`, or ``"package:name"`` for the algorithm of a certain package.
-
-    Returns
-    -------
-    type
-        A scikit-learn classifier class.
 
     Raises
     ------
@@ -251,7 +242,7 @@ def name_of_path(path: str) -> str | None:
 
 
 def register(name: str, algorithm: C) -> C:
-    """Register a classifier class under a name, in this process only.
+    """Register a classifier class under a name, in this process only, and return the class.
 
     Parameters
     ----------
@@ -259,11 +250,6 @@ def register(name: str, algorithm: C) -> C:
         A name that is not in use.
     algorithm : type
         A scikit-learn classifier class.
-
-    Returns
-    -------
-    type
-        `algorithm`.
 
     Raises
     ------

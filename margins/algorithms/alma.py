@@ -38,17 +38,15 @@ class AlmaState(LoopState):
 
     def begin(self, data):
         super().begin(data)
-        parts = np.stack(
-            [data.rows.pnorms(self.p), np.full(len(data), self.rho), np.sqrt(data.diagonal)]
-        )
+        rho = np.full(len(data), self.rho)
+        parts = np.stack([data.rows.pnorms(self.p), rho, np.sqrt(data.diagonal)])
         largest = parts.max(axis=0)
         ratios = parts / np.where(largest > 0, largest, 1.0)
         self.norms = largest * np.sum(ratios**self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
-        return _alma.process(
-            data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
-        )
+        vectors = self.v, self.u, self.beta, self.scalars
+        return _alma.process(data, order, self.norms, self.p, self.eps, *vectors)
 
     def recompute(self, data):
         _alma.recompute(data, self.p, self.v, self.u, self.beta, self.scalars)
@@ -76,9 +74,8 @@ class AlmaState(LoopState):
 
     @property
     def sqnorm(self):
-        return self._scalar(_alma.SCALE) ** 2 * (
-            float(self.v @ self.v) + self._scalar(_alma.SLACK_SQNORM)
-        )
+        sqnorm = float(self.v @ self.v) + self._scalar(_alma.SLACK_SQNORM)
+        return self._scalar(_alma.SCALE) ** 2 * sqnorm
 
     @property
     def n_updates(self):
@@ -191,8 +188,5 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
 
     def _attributes_of_streams(self, fit, state):
         bounds = [outcome.weights.normalised_upper_bound for outcome in fit.outcomes]
-        return {
-            **super()._attributes_of_streams(fit, state),
-            "normalised_certificates_": [],
-            "normalised_upper_bounds_": bounds,
-        }
+        added = {"normalised_certificates_": [], "normalised_upper_bounds_": bounds}
+        return super()._attributes_of_streams(fit, state) | added

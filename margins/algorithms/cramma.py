@@ -2,6 +2,7 @@
 
 import math
 
+from margins.algorithms.margin_perceptron import ABOUT_RADIUS
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import Interval, optional, parameter
@@ -55,12 +56,7 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
         "Decay exponent of the threshold. None: 1/2 in a stream and at first, then as above.",
         default=None,
     )
-    radius: float | None = parameter(
-        optional(Interval(1e-60, 1e60)),
-        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
-        "longest so far.",
-        default=None,
-    )
+    radius: float | None = parameter(optional(Interval(1e-60, 1e60)), ABOUT_RADIUS, default=None)
 
     # Decay exponent of the learning rate.
     falling_rate = 0.0

@@ -6,6 +6,12 @@ from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import Phase
 
+RADII = optional(Interval(0, 1e60, "right"))
+ABOUT_RADIUS = (
+    "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
+    "longest so far."
+)
+
 
 class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """The perceptron with margin: add every sample whose product ``a.y`` is at most b.
@@ -35,12 +41,7 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     WEIGHTS_MULTIPLY = "relative updates"
 
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)
-    radius: float | None = parameter(
-        optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
-        "longest so far.",
-        default=None,
-    )
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
     def phases(self, run):
         sqradius = run.sqradius if self.radius is None else self.radius**2

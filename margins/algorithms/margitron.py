@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+from margins.algorithms.margin_perceptron import ABOUT_RADIUS, RADII
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, OneOf, optional, parameter
@@ -68,12 +69,7 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
         "None: from the margin achieved by a perceptron with margin.",
         default=None,
     )
-    radius: float | None = parameter(
-        optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
-        "longest so far.",
-        default=None,
-    )
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
     @property
     def is_online(self):

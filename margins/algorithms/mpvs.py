@@ -2,6 +2,7 @@
 
 import math
 
+from margins.algorithms.margin_perceptron import ABOUT_RADIUS, RADII
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
@@ -49,12 +50,7 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     b: float | None = parameter(
         optional(NON_NEGATIVE), "Initial threshold, in units of R**2. None: from eps.", default=None
     )
-    radius: float | None = parameter(
-        optional(Interval(0, 1e60, "right")),
-        "R. None: the norm of the longest sample, including bias and slack term; in a stream, of the "
-        "longest so far.",
-        default=None,
-    )
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
 
     def phases(self, run):
         n, b = self._first_values(run.sqradius)

@@ -57,8 +57,5 @@ class Norma(StepClassifier):
     max_iter: int = parameter(Interval(1, math.inf, "left", integer=True), "Epochs.", default=100)
 
     def online_rules(self, sqradius):
-        return Rules(
-            FixedThreshold(self.rho),
-            Additive(self.eta / self._square(sqradius), most=1),
-            ConstantDecay(self.eta * self.lam),
-        )
+        step, decay = self.eta / self._square(sqradius), self.eta * self.lam
+        return Rules(FixedThreshold(self.rho), Additive(step, most=1), ConstantDecay(decay))

@@ -91,13 +91,10 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         return self.lam is not None and self.batch_size == 1
 
     def specification(self, sqnorms, continues=False):
+        C = float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms))
+        options = {"C": C, "keep_dual": True, "shuffle": "draws" if self.shuffle else "never"}
         specification = super().specification(sqnorms, continues)
-        return specification._replace(
-            C=float(self.C) if self.lam is None else self._mean_penalty(len(sqnorms)),
-            keep_dual=True,
-            shuffle="draws" if self.shuffle else "never",
-            warns=False,  # the algorithm does not converge
-        )
+        return specification._replace(**options, warns=False)  # the algorithm does not converge
 
     def _mean_penalty(self, n_samples):
         """Return the C that corresponds to lam for a sample of weight 1."""

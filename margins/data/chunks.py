@@ -87,10 +87,6 @@ class Chunks(Sequence[Any]):
         n_rows : int, optional
             Number of rows in a chunk, at least 1; None: about 32 megabytes.
 
-        Returns
-        -------
-        Chunks
-
         Raises
         ------
         ValueError
@@ -189,10 +185,6 @@ class Chunks(Sequence[Any]):
         delimiter : str
             Character between columns, such as ``";"`` or ``"\\t"``: one of ASCII, no letter or digit.
 
-        Returns
-        -------
-        Chunks
-
         Raises
         ------
         ImportError
@@ -249,10 +241,6 @@ class Chunks(Sequence[Any]):
         transform : callable
             ``transform(X)`` returns the same number of rows: for example, the `transform` of a scaler
             that was fitted by `partial_fit`.
-
-        Returns
-        -------
-        Chunks
 
         Raises
         ------

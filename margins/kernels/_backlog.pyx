@@ -32,10 +32,6 @@ cdef class Backlog:
     """List of the updates of a pass over a kernel matrix that some samples have not had yet.
 
     Methods return False after an error, which the columns (Ctrl-C) or the transform store.
-
-    columns: columns of the points of the kernel matrix, with their squared norms.
-    transform: maps inner products to kernel values.
-    sqnorms, shape (m,): |x_k|^2 of the points.
     """
 
     def __cinit__(self, Columns columns not None, Transform transform not None, const double[::1] sqnorms not None):

@@ -18,8 +18,7 @@ cdef Py_ssize_t PRODUCTS_PER_SIGNAL_CHECK = 1 << 23
 cdef class Columns:
     """Points as the columns of a dense matrix.
 
-    points, shape (m, d): points from which to choose.
-    n_columns: maximum number of points chosen at once; `MAX_COLUMNS` are enough.
+    points, shape (m, d): points from which to choose, at most `n_columns` at once.
     longest: maximum number of elements in a row to multiply with.
     sqnorms, shape (m,): |x_k|^2 of the points, for callers that need the squared norms of the columns.
     """

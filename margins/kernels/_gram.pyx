@@ -5,6 +5,8 @@ import numpy as np
 from libc.stdint cimport int64_t
 from margins._sparse cimport Rows, axpy, index_t, value_t
 
+cdef Py_ssize_t TILE = 32   # rows and columns that are mirrored at once: they stay in the cache
+
 # A type other than `value_t`, since input and output may differ in precision.
 ctypedef fused result_t:
     float
@@ -12,16 +14,12 @@ ctypedef fused result_t:
 
 
 cdef class GramRows(Rows):
-    """Rows of a symmetric kernel matrix that is completely stored.
-
-    diagonal, shape (m,): k(x_k, x_k).
-    """
+    """Rows of a symmetric kernel matrix that is completely stored, with its diagonal."""
 
     def __init__(self, Rows matrix not None, diagonal):
         Rows.__init__(self, None, matrix.n_rows, matrix.n_rows)
         self.is_kernel = True
-        self.diagonal = diagonal
-        self.matrix = matrix
+        self.diagonal, self.matrix = diagonal, matrix
 
     def part(self, indices not None):
         """Return the rows of the kernel matrix of some samples, with copied elements (GramRows)."""
@@ -51,3 +49,25 @@ def fill_columns(const value_t[::1] values, const index_t[::1] columns, const in
             is_sorted = is_sorted and not (i < starts[k + 1] and columns[i] < begin)
             n_read[k] = i - starts[k]
     return is_sorted
+
+
+def place(const double[:, :] block, float[:, ::1] matrix, Py_ssize_t row, Py_ssize_t column):
+    """Write a block to a matrix in single precision at (row, column), and its transpose to the mirrored place."""
+    cdef Py_ssize_t i, j, left, top = 0, n_rows = block.shape[0], n_columns = block.shape[1]
+    if row + n_rows > matrix.shape[0] or column + n_columns > matrix.shape[1] or row < 0 or column < 0:
+        raise ValueError(
+            f"A block of shape {(n_rows, n_columns)} must fit into a matrix of shape "
+            f"{(matrix.shape[0], matrix.shape[1])}. Got the place {(row, column)}."
+        )
+    with nogil:
+        for i in range(n_rows):
+            for j in range(n_columns):
+                matrix[row + i, column + j] = <float> block[i, j]
+        while row != column and top < n_rows:
+            left = 0
+            while left < n_columns:
+                for j in range(left, min(left + TILE, n_columns)):
+                    for i in range(top, min(top + TILE, n_rows)):
+                        matrix[column + j, row + i] = matrix[row + i, column + j]
+                left += TILE
+            top += TILE

@@ -20,7 +20,6 @@ from libc.stdint cimport int32_t
 from margins._sparse cimport Rows
 from margins.kernels._backlog cimport MAX_BLOCK, Backlog
 from margins.kernels._columns cimport MAX_COLUMNS, Columns
-from margins.kernels._slots cimport Slots
 from margins.kernels._transform cimport Transform
 
 import numpy as np
@@ -30,10 +29,70 @@ cdef Py_ssize_t BYTES_PER_MEGABYTE = 1 << 20
 cdef double MIN_SHARE = 0.125     # if this share of the rows fits, the rows that a run updates often fit
 
 
+cdef class Slots:
+    """Memory for `n_slots` rows of a matrix of m rows of m elements."""
+
+    def __init__(self, Py_ssize_t n_slots, Py_ssize_t m):
+        self.values = np.empty((n_slots, m))  # memory pages of unfilled slots stay untouched
+        self.slot_of = np.full(m, -1, dtype=np.int32)
+        self.row_of = np.full(n_slots, -1, dtype=np.int32)
+        self.older = np.full(n_slots, -1, dtype=np.int32)
+        self.newer = np.full(n_slots, -1, dtype=np.int32)
+        self.run_of = np.zeros(n_slots, dtype=np.int32)
+        self.newest = self.oldest = -1
+
+    cdef Py_ssize_t find(self, Py_ssize_t k) noexcept nogil:
+        """Return the slot of row k, which becomes the most recently used, or -1."""
+        cdef int32_t slot = self.slot_of[k]
+        if slot >= 0:
+            if slot != self.newest:
+                self._unlink(slot)
+                self._link(slot)
+            self.run_of[slot] = self.run
+        return slot
+
+    cdef Py_ssize_t add(self, Py_ssize_t k) noexcept nogil:
+        """Return a slot that the caller fills with row k: an empty slot, or the least recently used one."""
+        cdef int32_t slot = <int32_t> self.n_used
+        if self.n_used < self.row_of.shape[0]:
+            self.n_used += 1
+        else:
+            slot = self.oldest
+            self._unlink(slot)
+            self.slot_of[self.row_of[slot]] = -1
+        self.row_of[slot], self.slot_of[k] = <int32_t> k, slot
+        self.run_of[slot] = self.run
+        self._link(slot)
+        return slot
+
+    cdef bint evicts_own(self, Py_ssize_t k) noexcept nogil:
+        """Return whether row k would take the slot of a row that the same run has used."""
+        return self.slot_of[k] < 0 and self.n_used == self.row_of.shape[0] and self.run_of[self.oldest] == self.run
+
+    cdef void _unlink(self, int32_t slot) noexcept nogil:
+        """Remove `slot` from the list of use."""
+        if self.newer[slot] >= 0:
+            self.older[self.newer[slot]] = self.older[slot]
+        else:
+            self.newest = self.older[slot]
+        if self.older[slot] >= 0:
+            self.newer[self.older[slot]] = self.newer[slot]
+        else:
+            self.oldest = self.newer[slot]
+
+    cdef void _link(self, int32_t slot) noexcept nogil:
+        """Make `slot` the most recently used."""
+        self.newer[slot], self.older[slot] = -1, self.newest
+        if self.newest >= 0:
+            self.newer[self.newest] = slot
+        else:
+            self.oldest = slot
+        self.newest = slot
+
+
 cdef class RowCache(Rows):
     """LRU cache of the rows of a kernel matrix; subclasses define `compute`.
 
-    diagonal, shape (m,): K(x_k, x_k).
     cache_size: memory for rows in megabytes (2**20 bytes); two rows are cached in any case.
     """
 
@@ -125,16 +184,10 @@ cdef class RowCache(Rows):
 
 
 cdef class ProductRows(RowCache):
-    """Rows of a kernel that is a function of inner products and squared norms.
+    """Rows of a kernel that is a function of inner products and squared norms, the same bits in any batch.
 
-    The inner products of a batch do not depend on which rows are in it, so neither cache size nor the
-    order of requests changes a bit of any row.
-
-    transform: maps inner products to kernel values.
     sqnorms, shape (m,): |x_k|^2 of the points.
-    cache_size: memory for rows in megabytes.
-    compressed: ``compressed()`` returns the points in a storage that is read faster (Rows or None). It
-        is called before the first row is computed.
+    compressed: ``compressed()`` returns the points (Rows or None), before the first row, in a faster storage.
     """
 
     def __init__(self, Rows points not None, Transform transform not None, sqnorms, double cache_size, compressed=None):
@@ -243,12 +296,7 @@ cdef class ProductRows(RowCache):
 
 
 cdef class FunctionRows(RowCache):
-    """Rows of any kernel, computed by a Python function under the GIL.
-
-    function: ``function(indices)`` returns these rows of the kernel matrix, shape (n, m).
-    diagonal, shape (m,): k(x_k, x_k).
-    cache_size: memory for rows in megabytes.
-    """
+    """Rows of any kernel: ``function(indices)`` returns rows of the matrix, shape (n, m), under the GIL."""
 
     def __init__(self, function, diagonal, double cache_size):
         RowCache.__init__(self, diagonal, cache_size)

@@ -108,11 +108,7 @@ def _check_shapes(n_rows, n_columns, n_row_sqnorms, n_column_sqnorms):
 
 
 cdef class ArrayTransform(Transform):
-    """Kernel function of NumPy arrays, called under the GIL.
-
-    function: ``function(products, x_sqnorms, z_sqnorms)`` returns kernel values in the shape of
-        `products`, with which the squared norms broadcast.
-    """
+    """Kernel of arrays: ``function(products, x_sqnorms, z_sqnorms)`` returns its values under the GIL."""
 
     def __init__(self, function):
         self.function = function

@@ -79,10 +79,7 @@ def _add_products(X, dtype, gram):
 
 
 class WholeGram:
-    """Inner products of some samples of linear data, in the form that decomposition solvers read.
-
-    indices, shape (m,): indices of the samples, whose rows are copied when they are first read.
-    """
+    """Inner products of some samples of linear data, copied when they are first read."""
 
     def __init__(self, X, indices):
         self._source, self._X = (X, indices), None

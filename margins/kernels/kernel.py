@@ -99,19 +99,14 @@ class Kernel:
         return repr(self.name) if self.name is not None else repr(self)
 
     def transform(self, products, x_sqnorms, z_sqnorms):
-        """Return K(x, z) from x.z, |x|^2 and |z|^2.
+        """Return K(x, z) from x.z, |x|^2 and |z|^2, finite and equal for (x, z) and (z, x).
 
         Parameters
         ----------
         products : ndarray of float64
-            x.z; may be overwritten.
+            x.z, in the shape of the result; may be overwritten and returned.
         x_sqnorms, z_sqnorms : ndarrays of float64
             |x|^2 and |z|^2, which broadcast with `products`.
-
-        Returns
-        -------
-        ndarray of float64, same shape as `products`
-            Finite values, equal for (x, z) and (z, x). It may be `products` itself.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define transform(products, x_sqnorms, z_sqnorms) or compiled()."

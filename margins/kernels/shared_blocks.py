@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from margins.data.binary_data import rows_of
-from margins.kernels._single import place
+from margins.kernels._gram import place
 from margins.kernels.row_blocks import BYTES_PER_MEGABYTE, scaled
 from margins.kernels.semidefinite import (
     MAX_SAMPLES,
@@ -26,11 +26,7 @@ BYTES_OF_WHOLE = 12  # for each element of a matrix in both double and single pr
 
 
 class SharedBlocks:
-    """Row blocks of a training set, made on demand and once for all classes that a thread trains.
-
-    kernel, X, cache_size: as in `RowBlocks`.
-    sqnorms, shape (m,): |x_k|^2; None if rows are not computed from inner products.
-    """
+    """Row blocks of a training set, made on demand and once for all classes that a thread trains."""
 
     def __init__(self, kernel, X, cache_size, sqnorms):
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
@@ -153,10 +149,7 @@ def _exceeds(i, j):
 
 
 class MatrixBlocks:
-    """The whole kernel matrix of few samples, with the methods of `RowBlocks`.
-
-    blocks: the matrix, symmetric, in rows of blocks.
-    """
+    """The whole kernel matrix of few samples, in rows of blocks, with the methods of `RowBlocks`."""
 
     def __init__(self, blocks):
         ends = np.cumsum([0, *(len(row[0]) for row in blocks)]).tolist()
@@ -184,11 +177,7 @@ class MatrixBlocks:
 
 
 class ClassBlocks:
-    """Blocks of kernel values for two classes each, computed once for all pairs of classes.
-
-    kernel: kernel with resolved parameters and a symmetric formula.
-    codes, shape (m,): classes of the samples.
-    """
+    """Blocks of kernel values for two classes each, computed once for all pairs of classes."""
 
     def __init__(self, kernel, X, codes):
         self.kernel, self.X, self.codes = kernel, X, codes

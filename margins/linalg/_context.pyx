@@ -7,10 +7,7 @@ undoes nothing. The start of a compiled method raises nothing.
 
 
 cdef class Context:
-    """``with Context(limit):`` calls ``limit.enter(number)`` and ``limit.leave(number)``.
-
-    limit: its `leave` may be called again, and then finishes its work.
-    """
+    """``with Context(limit):`` calls ``limit.enter(number)`` and ``limit.leave(number)``, possibly again."""
 
     def __init__(self, limit):
         self.limit = limit

@@ -155,11 +155,7 @@ one_thread = _OneThread()
 
 
 class TimeLimitReached(Exception):
-    """Exception for an epoch that has reached its time limit.
-
-    It is raised between two chunks of samples, when the weight vector and its dual variables are
-    consistent.
-    """
+    """Exception for an epoch at its time limit, between two chunks of samples: all is consistent."""
 
 
 class Cancelled(BaseException):
@@ -224,11 +220,7 @@ def check_time():
 
 
 class TimeBudget:
-    """Time budget of a fit for all its binary problems.
-
-    Each problem gets an equal share of the time that remains when it starts, so unused time goes to
-    later problems.
-    """
+    """Time budget of a fit; each problem that starts gets an equal share of what remains."""
 
     def __init__(self, seconds, n_problems, n_threads):
         self.seconds = seconds

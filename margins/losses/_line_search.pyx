@@ -6,10 +6,7 @@ max_derivatives: int = MAX_DERIVATIVES
 
 
 cdef class StepLengths:
-    """Step lengths of a line search whose derivatives are sums over parts of the data.
-
-    slope: derivative at 0, which is negative.
-    """
+    """Step lengths of a line search whose derivatives are sums over parts of the data; `slope` < 0 at 0."""
 
     cdef Bracket bracket
     cdef double slope

@@ -34,9 +34,7 @@ def squared_hinge_sums(const double[::1] products, const double[:] C, double fac
 cdef void _squared_hinge_sums(
     const double[::1] products, const double[:] C, double factor, double* loss, double* slope, double* curvature
 ) noexcept nogil:
-    cdef double losses[BLOCK]
-    cdef double slopes[BLOCK]
-    cdef double curvatures[BLOCK]
+    cdef double[BLOCK] losses, slopes, curvatures
     cdef double p, slack
     cdef Py_ssize_t i, n, begin = 0
     loss[0] = slope[0] = curvature[0] = 0
@@ -98,8 +96,7 @@ def hinge_sums(const double[::1] products, const double[:] C, double factor):
 cdef void _hinge_sums(
     const double[::1] products, const double[:] C, double factor, double* loss, double* slope
 ) noexcept nogil:
-    cdef double losses[BLOCK]
-    cdef double slopes[BLOCK]
+    cdef double[BLOCK] losses, slopes
     cdef double p, slack
     cdef Py_ssize_t i, n, begin = 0
     loss[0] = slope[0] = 0

@@ -150,9 +150,7 @@ cdef class SmoothLoss:
         double* total
     ) noexcept nogil:
         """Do the same for n samples from `begin` on, at most BLOCK; add to `total`, and return the residual."""
-        cdef double wanted[BLOCK]
-        cdef double residuals[BLOCK]
-        cdef double totals[BLOCK]
+        cdef double[BLOCK] wanted, residuals, totals
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
         cdef double slack, alpha, U, factor = self.factor
         cdef double half = 0 if self.is_smoothed else 0.5
@@ -182,8 +180,7 @@ cdef class SmoothLoss:
         self, const double[::1] products, const double[::1] trial, double t, double* first, double* second
     ) except -1 nogil:
         """Subtract the losses' first derivative in t along w + t s from `first`, and add the second one to `second`."""
-        cdef double firsts[BLOCK]
-        cdef double seconds[BLOCK]
+        cdef double[BLOCK] firsts, seconds
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
         cdef double step, sigma, wanted, U, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
@@ -253,9 +250,7 @@ cdef class SmoothLoss:
         double* total, double* second
     ) except -1 nogil:
         """Compute the sums of l_k alpha_k, of alpha_k, and of sigma_k of free alpha_k, at an intercept."""
-        cdef double balances[BLOCK]
-        cdef double totals[BLOCK]
-        cdef double seconds[BLOCK]
+        cdef double[BLOCK] balances, totals, seconds
         cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
         cdef double sigma, wanted, alpha, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0

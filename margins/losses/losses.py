@@ -137,16 +137,12 @@ class Loss(ABC):
 
     @abstractmethod
     def value(self, margins):
-        """Return the sum of the losses of all samples.
+        """Return the sum of the losses of all samples (float).
 
         Parameters
         ----------
         margins : ndarray of float64, shape (m,)
             w.y_k.
-
-        Returns
-        -------
-        float
         """
 
     def value_of_slacks(self, slacks):
@@ -174,7 +170,7 @@ class Loss(ABC):
         return 0.5 * sqnorm + self.value_of_slacks(slacks), None, 1.0
 
     def best_intercept(self, scores, signs):
-        """Return the intercept b that minimises the sum of the losses at ``l_k (scores_k + b)``.
+        """Return the intercept b (float) with the least sum of the losses at ``l_k (scores_k + b)``.
 
         Parameters
         ----------
@@ -182,23 +178,13 @@ class Loss(ABC):
             Scores without the intercept.
         signs : ndarray of float64, shape (m,)
             The labels, with at least one -1 and one +1.
-
-        Returns
-        -------
-        float
         """
-        from scipy.optimize import minimize_scalar  # the import takes longer than many fits
-
         points = signs - scores  # the intercepts at which each margin is 1
-        best = minimize_scalar(
-            lambda b: self.value(signs * (scores + b)),
-            bounds=(points.min(), points.max()),
-            method="bounded",
-        )
+        best = _minimum(lambda b: self.value(signs * (scores + b)), points.min(), points.max())
         return float(best.x)
 
     def constant_objective(self, signs, sq_intercept_scaling):
-        """Return the objective of the best constant classifier, w = 0 with the best intercept.
+        """Return the objective (float) of the best constant classifier, w = 0 with the best intercept.
 
         Parameters
         ----------
@@ -206,20 +192,14 @@ class Loss(ABC):
             The labels.
         sq_intercept_scaling : float
             Square of the constant feature of the intercept; 0: no intercept; inf: a free one.
-
-        Returns
-        -------
-        float
         """
         if not sq_intercept_scaling > 0:
             return self.value(np.zeros(len(signs)))
 
-        from scipy.optimize import minimize_scalar
-
         def objective(b):
             return 0.5 * b * b / sq_intercept_scaling + self.value(b * signs)
 
-        return float(minimize_scalar(objective, bounds=(-1.0, 1.0), method="bounded").fun)
+        return float(_minimum(objective, -1.0, 1.0).fun)
 
     def gap_of_samples(self, slacks, dual):
         """Return the sum of h_k - alpha_k s_k + D_k alpha_k^2 / 2 >= 0, which is 0 at the optimum.
@@ -244,10 +224,6 @@ class Loss(ABC):
         ----------
         margins, errors : ndarrays of float64, shape (m,)
         primal : float
-
-        Returns
-        -------
-        float
         """
         return (self.value(margins - errors) - self.value(margins + errors)) / primal
 
@@ -264,7 +240,7 @@ class Loss(ABC):
         return f"The relative duality gap reached is {certificate.gap:.3g}."
 
     def bounds(self, products, sqnorm, weights):
-        """Return the best objectives that the directions of w and alpha attain.
+        """Return the best objectives that the directions of w and alpha attain (Bounds).
 
         Parameters
         ----------
@@ -274,25 +250,16 @@ class Loss(ABC):
             |w|^2, bias included.
         weights : margins._update.WeightVector
             Provides the dual variables, their sum, and |a|^2 + sum_k D_k alpha_k^2.
-
-        Returns
-        -------
-        Bounds
         """
         dual, dual_scale = self._dual_bound(weights, of_each(self.upper, len(products)))
         if not math.isfinite(sqnorm):
             return Bounds(self.value(np.zeros(len(products))), dual, 0.0, dual_scale)
 
-        from scipy.optimize import minimize_scalar
-
         def objective(scale):
             return 0.5 * scale * scale * sqnorm + self.value(scale * products)
 
-        best = minimize_scalar(
-            objective, bounds=(0.0, 2 * dual_scale if dual_scale > 0 else 1.0), method="bounded"
-        )
-        candidates = {0.0, 1.0, dual_scale, float(best.x)}
-        scale = min(candidates, key=objective)
+        best = _minimum(objective, 0.0, 2 * dual_scale if dual_scale > 0 else 1.0)
+        scale = min({0.0, 1.0, dual_scale, float(best.x)}, key=objective)
         return Bounds(objective(scale), dual, scale, dual_scale)
 
     def _dual_bound(self, weights, upper):
@@ -304,6 +271,13 @@ class Loss(ABC):
         if not math.isfinite(scale):
             return 0.0, 0.0
         return scale * dual_sum - 0.5 * scale**2 * sqnorm, scale
+
+
+def _minimum(function, low, high):
+    """Return SciPy's minimum of a function of one variable between two ends."""
+    from scipy.optimize import minimize_scalar  # the import takes longer than many fits
+
+    return minimize_scalar(function, bounds=(low, high), method="bounded")
 
 
 class MaximumMarginLoss(Loss):
@@ -480,10 +454,8 @@ class SquaredHinge(MaximumMarginLoss):
 
     def gap_of_samples(self, slacks, dual):
         violations = slacks - self.diag * dual
-        losses = np.where(
-            slacks > 0, self.C * violations * violations, -dual * (slacks + violations) / 2
-        )
-        return float(np.sum(losses))
+        losses, others = self.C * violations * violations, -dual * (slacks + violations) / 2
+        return float(np.sum(np.where(slacks > 0, losses, others)))
 
     def max_sensitivity(self, n_samples, error, primal):
         """See `Loss.max_sensitivity`; it uses Cauchy-Schwarz, and sum C s^2 <= `primal`."""

@@ -8,10 +8,7 @@ that is held. This is memory-safe, but only rows that are held may be processed.
 import numpy as np
 
 cdef class HeldRows(Rows):
-    """Rows, none of which is held at first.
-
-    n_stored: numbers stored by all rows together.
-    """
+    """Rows, none of which is held at first; all together store `n_stored` numbers."""
 
     def __init__(self, Py_ssize_t n_rows, Py_ssize_t n_features, Py_ssize_t n_stored):
         self._zeros, self._tables, self._numbers = np.zeros(n_features), {}, None

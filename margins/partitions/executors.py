@@ -26,10 +26,7 @@ MAX_ATTEMPTS = 5
 
 
 class ChunkExecutor:
-    """Executor that reads chunks in threads of this process.
-
-    indices: the partitions that are not empty.
-    """
+    """Executor that reads chunks in threads; `indices`: the partitions that are not empty."""
 
     # Number of processes that keep partitions.
     n_processes = 1
@@ -103,11 +100,7 @@ class ChunkExecutor:
 
 
 class DaskExecutor:
-    """Executor that answers with the parts of a dask collection, on dask's current scheduler.
-
-    parts: (X, y, weight) of each partition, as dask's Delayed; weight may be None.
-    n_partitions, indices, n_processes: as in `ChunkExecutor`.
-    """
+    """Executor of dask's scheduler; each part is (X, y, weight) as Delayed, weight may be None."""
 
     def __init__(self, parts):
         self._parts, self._client, self._worker_of = parts, _active_client(), {}

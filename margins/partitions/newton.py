@@ -45,10 +45,7 @@ from margins.tuning import TUNING
 class NewtonRun:
     """The fit of one binary problem.
 
-    problem: number of the problem.
     is_stored: True: Hessians are stored. False: they are multiplied by vectors.
-    start: first weight vector.
-    end_of_time: time limit of the steps, in seconds of `time.perf_counter`.
     n_epochs, n_accesses: passes over the samples after the scan, and samples read in all of them.
     """
 

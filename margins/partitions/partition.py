@@ -92,10 +92,7 @@ class KeptRows(NamedTuple):
 
 
 class Partition:
-    """A partition in one pass.
-
-    X, y, weight: None: the partition is not read in this pass.
-    """
+    """A partition in one pass, which does not read it if X, y and weight are None."""
 
     def __init__(self, setting, index, stored, X=None, y=None, weight=None):
         self.setting, self._stored, self._index = setting, stored, index
@@ -177,10 +174,7 @@ def evaluated(losses, products):
 
 
 class Side:
-    """One binary problem in one partition.
-
-    states: {(problem, version): PointState}, changed in place.
-    """
+    """One binary problem in one partition; `states`, {(problem, version): PointState}, change."""
 
     def __init__(self, partition, problem, states):
         self._partition, self._problem, self._states = partition, problem, states

@@ -45,11 +45,7 @@ class Evaluation(NamedTuple):
 
 
 class Evaluate(NamedTuple):
-    """Request for values, gradients and Hessians at a point: one pass over the samples.
-
-    A stored Hessian is summed as a change since the base: only samples that have become free, or are no
-    longer free, are multiplied.
-    """
+    """Request for values, gradients and (changes of) Hessians at a point: one pass over the samples."""
 
     problem: int
     point: Point

@@ -30,10 +30,7 @@ WITHOUT_LOSS = 1e100
 
 
 class PartOrders:
-    """The orders in which a run processes the partitions, and the samples of each partition.
-
-    shuffle: when the orders are drawn again.
-    """
+    """The orders in which a run processes the partitions, and the samples of each partition."""
 
     n_held_out = 0
 
@@ -61,10 +58,7 @@ class PartOrders:
 
 
 class StreamedRulesSolver(Solver):
-    """A rule-based solver over samples in partitions, with nested active sets in memory.
-
-    solver: the solver for samples in memory.
-    """
+    """A rule-based `solver` over samples in partitions, with nested active sets in memory."""
 
     def __init__(self, solver):
         self.rules, self.full_pass_rules = solver.rules, solver.full_pass_rules

@@ -50,11 +50,7 @@ class StreamedSamples(NamedTuple):
 
 
 class StreamedMatrix:
-    """A matrix X that is read one partition at a time.
-
-    name: name of the calling method, for errors.
-    sqnorms, shape (m,): |x_k|^2.
-    """
+    """A matrix X that is read one partition at a time; errors say `name`."""
 
     def __init__(self, executor, name, parts, sqnorms, n_features, storage):
         self._executor, self._name, self._sqnorms = executor, name, sqnorms
@@ -108,10 +104,7 @@ class StreamedMatrix:
 
 
 class StreamedRows(HeldRows):
-    """The rows of samples in partitions; either one partition or the copies are held.
-
-    Only one run at a time may read them. `copies` are the rows of an active set.
-    """
+    """The rows of samples in partitions, for one run: one partition or the `copies` are held."""
 
     def __init__(self, X):
         super().__init__(*X.shape, X.storage.n_stored)

@@ -4,23 +4,29 @@ from margins.rules._averaging import Averaging
 from margins.rules._base import Condition, Rules, Shrink, Update
 from margins.rules.adapters import Native, Python, condition, shrink, update
 from margins.rules.averaging import Average, LongestSurvivor, MistakeHistory, Pocket, SuffixAverage
-from margins.rules.combinations import BallStep, NormalisedStep, RelaxedMargin, Shifting
 from margins.rules.conditions import (
     DynamicMargin,
+    FallingMargin,
     FixedMargin,
     FixedThreshold,
+    LengthPower,
     Mistake,
     ShrunkThreshold,
     UnevenThreshold,
+    UpdatePower,
 )
 from margins.rules.coordinates import CoordinateStep, UnitMargin
-from margins.rules.decays import ConstantDecay, HarmonicDecay
 from margins.rules.errors import RuleError
 from margins.rules.hinge import MarginError, PassiveAggressive, SubgradientStep
-from margins.rules.powers import FallingMargin, LengthPower, UpdatePower
-from margins.rules.shrinks import ConstantShrink, NoShrink, VariableShrink
+from margins.rules.shrinks import (
+    ConstantDecay,
+    ConstantShrink,
+    HarmonicDecay,
+    NoShrink,
+    VariableShrink,
+)
 from margins.rules.unlearning import Unlearning
-from margins.rules.updates import Additive
+from margins.rules.updates import Additive, BallStep, NormalisedStep, RelaxedMargin, Shifting
 
 __all__ = [
     "Additive",

@@ -46,8 +46,7 @@ def tail_errors(
     const double[:, ::1] products, const int32_t[::1] mistakes, const double[::1] labels, const double[::1] votes,
     double theta, double sq_intercept_scaling, const signed char[::1] truth,
 ) -> NDArray[np.int64]:
-    """Return the errors of voting by the hypotheses from the i-th on, for every i, on labelled points.
-    """
+    """Return the errors of voting by the hypotheses from the i-th on, for every i, on labelled points."""
     cdef Py_ssize_t i, j, k = mistakes.shape[0]
     cdef double total
     result = np.zeros(k + 1, dtype=np.int64)

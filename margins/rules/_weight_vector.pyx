@@ -76,14 +76,9 @@ cdef class WeightVector:
 
     def assign(self, BinaryData data not None, const double[::1] dual not None,
                const double[::1] combination=None) -> None:
-        """Set the dual variables, and a to their sum, as one update by all samples.
+        """Set alpha >= 0, and a to their sum, as one update by all samples.
 
-        Parameters
-        ----------
-        dual : ndarray of float64, shape (m,)
-            alpha >= 0.
-        combination : ndarray of float64, shape (n_features,) or, with an augmentation, one more, optional
-            sum_k alpha_k y_k, if it is known. Not allowed over the rows of a kernel matrix.
+        combination: sum_k alpha_k y_k, if it is known, shape (n_features,), or one more for an augmentation.
         """
         cdef Py_ssize_t d = self.v.shape[0]
         self.beta[:] = dual
@@ -99,17 +94,10 @@ cdef class WeightVector:
         self.recompute(data)
 
     def recentre(self, BinaryData data not None, const double[::1] dual not None, double shift=0.0) -> None:
-        """Set the dual variables, and a centre that keeps the bias, or moves it by `shift`.
+        """Set alpha >= 0, and a centre that keeps the bias, or moves it by rho^2 `shift`.
 
         An update minimises ``|w|^2 / 2 + (bias - rho^2 centre)^2 / (2 rho^2)`` plus the losses. So to free the
         bias, it is penalised relative to its present value: the proximal point method.
-
-        Parameters
-        ----------
-        dual : ndarray of float64, shape (m,)
-            alpha >= 0.
-        shift : float
-            The change of the bias, in multiples of rho^2.
         """
         cdef double label_sum = self.state.scale * self.state.label_sum + shift
         self.assign(data, dual)

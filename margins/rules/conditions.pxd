@@ -11,8 +11,7 @@ cdef class Mistake(FixedThreshold):
 
 
 cdef class UnevenThreshold(Condition):
-    cdef readonly double negative
-    cdef readonly double positive
+    cdef readonly double negative, positive
 
 
 cdef class ShrunkThreshold(Condition):
@@ -26,3 +25,19 @@ cdef class FixedMargin(Condition):
 
 cdef class DynamicMargin(Condition):
     cdef readonly double eps
+
+
+cdef class PowerThreshold(Condition):
+    cdef readonly double b, exponent
+
+
+cdef class UpdatePower(PowerThreshold):
+    pass
+
+
+cdef class LengthPower(PowerThreshold):
+    pass
+
+
+cdef class FallingMargin(Condition):
+    cdef readonly double beta, exponent

@@ -7,8 +7,7 @@ cdef class MarginError(Condition):
 
 
 cdef class PassiveAggressive(Update):
-    cdef readonly double most
-    cdef readonly double slack
+    cdef readonly double most, slack
 
 
 cdef class SubgradientStep(Update):

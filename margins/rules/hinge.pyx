@@ -66,8 +66,7 @@ cdef class PassiveAggressive(Update):
             raise ValueError(f"most of PassiveAggressive must be in (0, inf]. Got {most}.")
         if not 0 <= slack < INFINITY:
             raise ValueError(f"slack of PassiveAggressive must be in [0, inf). Got {slack}.")
-        self.most = most
-        self.slack = slack
+        self.most, self.slack = most, slack
 
     def __repr__(self):
         return f"PassiveAggressive(most={self.most:g}, slack={self.slack:g})"
@@ -111,8 +110,7 @@ cdef class SubgradientStep(Update):
     def __init__(self, double lam, bint project=False, weight: ArrayLike | None = None):
         if not 0 < lam < INFINITY:
             raise ValueError(f"lam of SubgradientStep must be in (0, inf). Got {lam}.")
-        self.lam = lam
-        self.project = project
+        self.lam, self.project = lam, project
         self.weight = None if weight is None else np.asarray(weight, dtype=np.float64)
 
     def __repr__(self):

@@ -12,3 +12,11 @@ cdef class ConstantShrink(Shrink):
 
 cdef class VariableShrink(Shrink):
     cdef readonly int n
+
+
+cdef class ConstantDecay(Shrink):
+    cdef readonly double lam
+
+
+cdef class HarmonicDecay(Shrink):
+    pass

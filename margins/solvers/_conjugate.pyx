@@ -23,19 +23,78 @@ reached a bound. If differences are mostly rounding, it is summed over all sampl
 Source: Polyak (1969), The conjugate gradient method in extremal problems; Notay (2000), Flexible conjugate gradients.
 """
 
-from libc.math cimport fabs, isfinite, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int32_t
 from margins._sparse cimport axpy
 from margins.linalg._sums cimport BLOCK, dot_of, sum_of, weighted_dot_of
 from margins._update cimport BinaryData, WeightVector
-from margins.solvers._search_directions cimport N_DIRECTIONS, Direction, best_multiples, combine
 
 import numpy as np
 
+cdef enum:
+    N_DIRECTIONS = 3   # d, p and q
+
+# Two directions count as the same if the squared sine of their angle is below this.
+cdef double SAME_DIRECTION = 1e-10
 # A difference is mostly rounding if its squared length is at most this share of the vectors' squared lengths.
 cdef double ROUNDING = 1e-12
 # A direction is summed again before its rounding reaches this multiple of a weight vector's.
 cdef double MAX_ROUNDING = 100
+
+
+cdef class Direction:
+    """A search direction: a change of the working set's dual variables and of the weight vector."""
+
+    cdef double[::1] dual       # over the working set
+    cdef double[::1] vector     # over the features; with a kernel, the products with all samples
+    cdef double label_sum       # sum of the dual variables times their labels
+    cdef double least           # squared lengths up to this are rounding
+    cdef double rounding        # rounding of `vector`, relative to the rounding of a weight vector
+
+    def __init__(self, Py_ssize_t n_features):
+        self.dual, self.vector = np.empty(0), np.zeros(n_features)
+        self.least = INFINITY   # no direction yet
+
+    cdef void copy(self, Direction other) noexcept nogil:
+        """Copy another direction into this one."""
+        self.dual[:] = other.dual
+        self.vector[:] = other.vector
+        self.label_sum, self.rounding = other.label_sum, other.rounding
+
+
+cdef void combine(double[::1] x, double c, const double[::1] y, double e, const double[::1] z, double f) noexcept nogil:
+    """Compute x <- c x + e y + f z."""
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        x[i] = c * x[i] + e * y[i] + f * z[i]
+
+
+cdef void best_multiples(double[N_DIRECTIONS][N_DIRECTIONS] gram, double* c, bint has_p, bint has_q) noexcept nogil:
+    """Replace `c`, the slopes along d, p and q, by the best multiples; 0 for a dependent direction.
+
+    They are the maximum of a concave quadratic function, from the factorisation L D L' of the inner products.
+    """
+    cdef double[N_DIRECTIONS] pivot
+    cdef bint[N_DIRECTIONS] used
+    cdef double square
+    cdef int i, j, k
+    used[0], used[1], used[2] = True, has_p, has_q
+    for i in range(N_DIRECTIONS):
+        pivot[i] = square = gram[i][i]
+        for j in range(i):
+            for k in range(j):
+                gram[i][j] -= gram[i][k] * gram[j][k] * pivot[k]
+            gram[i][j] = gram[i][j] / pivot[j] if used[j] else 0
+            pivot[i] -= gram[i][j] * gram[i][j] * pivot[j]
+            c[i] -= gram[i][j] * c[j]
+        used[i] = used[i] and pivot[i] > SAME_DIRECTION * square
+        if not used[i]:
+            pivot[i] = c[i] = 0
+    for i in range(N_DIRECTIONS - 1, -1, -1):
+        if used[i]:
+            c[i] /= pivot[i]
+            for j in range(i + 1, N_DIRECTIONS):
+                c[i] -= gram[j][i] * c[j]
 
 
 def estimated_gap(BinaryData data not None, WeightVector a not None, const double[::1] before, double target):

@@ -32,15 +32,7 @@ from margins.data.permutations import shuffle
 
 
 cdef class ShrinkingPasses(SampleLoop):
-    """Full epochs, each with a pass over all samples and passes over the samples that remain.
-
-    Parameters
-    ----------
-    seed : int or sequence of int
-        Seed of the orders of the passes over the remaining samples.
-    passes : int
-        Maximum number of passes between two full passes.
-    """
+    """Full epochs, each with a pass over all samples and up to `passes` over those that remain, in random orders."""
 
     def __init__(self, seed, Py_ssize_t passes):
         self._generator = np.random.default_rng(seed)

@@ -20,10 +20,7 @@ import numpy as np
 
 
 cdef class MiniBatches(SampleLoop):
-    """Epochs in mini-batches, for the samples of one run.
-
-    size: k, the number of samples in a batch. Samples that remain at the end of an epoch start the next one.
-    """
+    """Epochs in mini-batches of k = `size` samples; samples that remain at the end start the next epoch."""
 
     def __init__(self, Py_ssize_t size):
         if size < 1:
@@ -34,7 +31,6 @@ cdef class MiniBatches(SampleLoop):
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
         """Process the samples of `order`, in as many batches as they fill."""
-        cdef Tally tally
         if not isinstance(rules.update, SubgradientStep) or averaging is not None:
             raise TypeError(
                 f"MiniBatches must have rules with a SubgradientStep and no averaging. Got {rules!r} and {averaging!r}."
@@ -44,12 +40,7 @@ cdef class MiniBatches(SampleLoop):
         self._remaining = samples[n_samples:]
         # A batch that no epoch fills may be larger than memory.
         self.wrong = np.empty(self.size if n_samples > 0 else 0, dtype=np.int32)
-        self.begin(data, a, rules, None)
-        try:
-            self.run(samples, n_samples, &tally)
-        finally:
-            self.end()
-        return tally.n_changed
+        return SampleLoop.full_epoch(self, data, a, rules, samples[:n_samples])
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         # Only whole batches.

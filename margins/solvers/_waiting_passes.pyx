@@ -18,10 +18,7 @@ AVERAGINGS = (type(None), Average, MistakeHistory)
 
 
 cdef class WaitingPasses(ActiveSets):
-    """`ActiveSets` whose updates wait in passes over rows that do not fit in the cache.
-
-    Results are the same, bit for bit.
-    """
+    """`ActiveSets` whose updates wait, bit for bit the same, in passes over rows that do not fit in the cache."""
 
     def full_pass(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                   order, Rules full_pass_rules=None, Averaging averaging=None):

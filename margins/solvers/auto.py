@@ -29,10 +29,7 @@ from margins.tuning import TUNING
 
 
 class Costs:
-    """The sizes of a problem that the planner compares, and predicted costs, each computed once.
-
-    has_small_hessian: True if a Hessian has no more elements than X stores, because features are few.
-    """
+    """The sizes of a problem that the planner compares, and predicted costs, each computed once."""
 
     def __init__(self, problem, tuning=TUNING):
         self.problem, self.tuning = problem, tuning

@@ -154,10 +154,7 @@ class RulesSolver(Solver):
 
 
 class EpochSolver(Solver):
-    """A loop over samples, with the protocol of `margins._update.SampleLoop`, and its rules.
-
-    rules: None: the loop needs no rules.
-    """
+    """A `margins._update.SampleLoop` and its rules; None: the loop needs no rules."""
 
     def __init__(self, rules, loop, name):
         self.rules, self.loop, self.name = rules, loop, name

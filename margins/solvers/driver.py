@@ -24,10 +24,9 @@ from margins.losses._scaling import largest_factor
 from margins.solvers.balance import balanced, is_balanced
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord, Problem, Solver
 from margins.solvers.history import Epoch as Epoch
-from margins.solvers.history import progress, standstill
+from margins.solvers.history import Progress, progress, standstill
 from margins.solvers.indefinite import known_indefinite
 from margins.solvers.outcome import Outcome, hypothesis_of, upper_bound_of
-from margins.solvers.progress import Progress
 from margins.solvers.proof import Claim, Proof
 from margins.solvers.rounding import Rounding
 from margins.solvers.specification import Specification

@@ -33,10 +33,7 @@ from margins.tuning import TUNING
 
 
 class HardMarginSolver(Solver):
-    """A solver whose full epochs solve squared hinge losses, one for each C.
-
-    plan: ``plan(problem, specification, is_warm, start)`` returns the plan of a problem with a finite C.
-    """
+    """A solver whose epochs solve squared hinge losses of growing C, as ``plan(problem, ...)`` says."""
 
     name = "continuation"
 

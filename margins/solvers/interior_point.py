@@ -30,7 +30,7 @@ from margins.data.binary_data import array_of_each
 from margins.linalg.threads import one_thread
 from margins.solvers.balance import balanced
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.decomposition.gap import relative_gap
+from margins.solvers.decomposition.decomposition import relative_gap
 from margins.tuning import TUNING
 
 # A step goes this share of the way to the nearest bound.

@@ -38,11 +38,7 @@ class PlannedPhase(NamedTuple):
 
 
 class Plan:
-    """A plan: the phases that solve a problem, and why.
-
-    phases: ``phases()`` yields PlannedPhase; each is made only if the previous phases have not ended the
-        fit.
-    """
+    """A plan: the phases that solve a problem, made (as PlannedPhase) one after another, and why."""
 
     def __init__(self, phases, reason):
         self._phases, self.reason = phases, reason

@@ -51,7 +51,6 @@ class PrimalPoint:
 
     margins, shape (m,): w.y_k.
     rho: size of the constant feature of the intercept; 0: no intercept.
-    dual_side: the weight vector with its dual variables.
     """
 
     def __init__(self, w, margins, rho, dual_side):

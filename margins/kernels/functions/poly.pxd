@@ -5,6 +5,5 @@ from margins.kernels._transform cimport Transform
 
 
 cdef class PolynomialTransform(Transform):
-    cdef double gamma
-    cdef double coef0
+    cdef double gamma, coef0
     cdef int degree

@@ -15,9 +15,7 @@ cdef class PolynomialTransform(Transform):
     """K(x, z) = (gamma x.z + coef0)^degree, by repeated squaring: exact for small integers."""
 
     def __init__(self, double gamma, double coef0, int degree):
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
+        self.gamma, self.coef0, self.degree = gamma, coef0, degree
 
     cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         cdef double[CHUNK] bases

@@ -5,5 +5,4 @@ from margins.kernels._transform cimport Transform
 
 
 cdef class SigmoidTransform(Transform):
-    cdef double gamma
-    cdef double coef0
+    cdef double gamma, coef0

@@ -12,8 +12,7 @@ cdef class SigmoidTransform(Transform):
     """K(x, z) = tanh(gamma x.z + coef0)."""
 
     def __init__(self, double gamma, double coef0):
-        self.gamma = gamma
-        self.coef0 = coef0
+        self.gamma, self.coef0 = gamma, coef0
 
     cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
         cdef Py_ssize_t j

@@ -20,7 +20,7 @@ from libc.math cimport copysign, fabs, fmax, pow, sqrt
 from libc.stdint cimport int32_t
 
 from margins._sparse cimport axpy, dot
-from margins._update cimport BinaryData, Rules, SampleLoop, Tally
+from margins._update cimport BinaryData, SampleLoop, Tally
 
 # The scalars. Between folds scale is in [1/2, 1], so that no power leaves the range of a double.
 cpdef enum:
@@ -70,29 +70,16 @@ cdef void _fold(
 
 
 cdef class AlmaLoop(SampleLoop):
-    """ALMA's loop over samples.
+    """ALMA's loop over samples, which updates all arrays but the norms, shape (m,), in place.
 
-    norms, shape (m,): n_k. Samples of norm 0 are skipped.
-    v, u, shape (n_features + 1,): the same array if p is 2, otherwise two. Updated in place.
-    beta, shape (m,): updated in place. None: not kept, so every sample is processed as if for the first time.
-    scalars, shape (N,): updated in place.
+    v, u, shape (n_features + 1,): the same array if p is 2, otherwise two.
+    beta, shape (m,): None: not kept, so every sample is processed as if for the first time.
     """
 
     def __init__(self, const double[::1] norms not None, double p, double eps, double[::1] v not None,
                  double[::1] u not None, double[::1] beta, double[::1] scalars not None):
         self.norms, self.p, self.eps = norms, p, eps
         self.v, self.u, self.beta, self.scalars = v, u, beta, scalars
-
-    def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
-                   Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, and return the number of updates. The arrays hold the weights."""
-        cdef Tally tally
-        self.begin(data, None, None, None)
-        try:
-            self.run(order, order.shape[0], &tally)
-        finally:
-            self.end()
-        return tally.n_changed
 
     cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         _process(

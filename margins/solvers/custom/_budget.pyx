@@ -70,7 +70,6 @@ cdef class Cache(SampleLoop):
     def full_epoch(self, BinaryData data not None, WeightVector a not None, Rules rules not None,
                    const int32_t[::1] order not None, Rules full_pass_rules=None, averaging=None):
         """Process every sample of `order`."""
-        cdef Tally tally
         cdef Py_ssize_t n = order.shape[0]
         if not a.keeps_dual:
             raise ValueError("A Cache needs dual variables, which this weight vector does not keep.")
@@ -78,13 +77,7 @@ cdef class Cache(SampleLoop):
         members[:self.n_members] = self.members
         self._members = members
         self._draws = np.zeros(n) if self._generator is None else self._generator.random(n)
-        self.begin(data, a, rules, None)
-        try:
-            self.run(order, n, &tally)
-        finally:
-            self.end()
-        self.n_unmoved = tally.n_unmoved
-        return tally.n_changed
+        return SampleLoop.full_epoch(self, data, a, rules, order)
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         # A sample that is added needs its products with all members.

@@ -23,37 +23,21 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from margins._sparse cimport axpy, dot
-from margins._update cimport BinaryData, Rules, SampleLoop, Tally
+from margins._update cimport BinaryData, SampleLoop, Tally
 from margins.rules._weight_vector cimport weight_of
 
 
 cdef class SecondOrderLoop(SampleLoop):
-    """The second-order perceptron's loop over samples.
+    """The second-order perceptron's loop over samples, which updates all arrays in place.
 
     T, shape (n_features + 1, n_features + 1)
     w, v, shape (n_features + 1,): the last coordinate belongs to the augmentation.
     alpha, shape (m,): None: not kept.
-
-    All arrays are updated in place.
-
-    dual_sum: total weight of the mistakes.
-    slack_sqnorm: the sum of D_k over the mistakes, times the squares of their weights.
     """
 
     def __init__(self, double[:, ::1] T not None, double[::1] w not None, double[::1] v not None, double[::1] alpha):
         self.T, self.w, self.v, self.alpha = T, w, v, alpha
         self.f, self.r = np.empty((2, w.shape[0]))
-
-    def full_epoch(self, BinaryData data not None, weights, rules, const int32_t[::1] order not None,
-                   Rules full_pass_rules=None, averaging=None):
-        """Process the samples of `order`, and return the number of mistakes."""
-        cdef Tally tally
-        self.begin(data, None, None, None)
-        try:
-            self.run(order, order.shape[0], &tally)
-        finally:
-            self.end()
-        return tally.n_changed
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         # A mistake takes two passes over T.

@@ -35,8 +35,6 @@ from margins.solvers.base import EpochReport, Solver
 from margins.solvers.decomposition._optimality import gradient_of, violations_of
 from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
 from margins.solvers.decomposition._whole import minimise_whole
-from margins.solvers.decomposition.gap import relative_gap
-from margins.solvers.decomposition.selection import keep_largest, largest
 from margins.solvers.decomposition.single import (
     MAX_SINGLE,
     as_single,
@@ -383,3 +381,30 @@ class DecompositionSolver(Solver):
             run.weights.assign(run.data, self._alpha, combination)
         else:  # weights of features, which must be summed
             run.weights.assign(run.data, self._alpha)
+
+
+def relative_gap(loss, margins, sqnorm, dual):
+    """Return the relative duality gap of a weight vector and its dual variables; inf: none."""
+    if not dual > 0:
+        return math.inf
+    if loss.is_finite:
+        return (0.5 * sqnorm + loss.value(margins)) / dual - 1
+    smallest = float(margins.min())
+    return 0.5 * sqnorm / (smallest * smallest) / dual - 1 if smallest > 0 else math.inf
+
+
+def largest(values, n):
+    """Return the indices of the n largest values > 0, or of all values > 0, in any order."""
+    if not 0 < n < len(values):
+        return np.flatnonzero(values > 0) if n > 0 else np.empty(0, np.intp)
+    best = np.argpartition(-values, n)[:n]
+    return best[values[best] > 0]
+
+
+def keep_largest(values, mask, n):
+    """Set the values of a mask, none negative, to 0 in place, except for the n largest."""
+    indices = np.flatnonzero(mask)
+    best = indices[largest(values[indices], n)]
+    largest_values = values[best]
+    values[indices] = 0
+    values[best] = largest_values

@@ -19,8 +19,7 @@ import numpy as np
 
 from margins.solvers.balance import balance, lower_label_sum, with_equal_classes
 from margins.solvers.decomposition._subproblem import minimise_balanced
-from margins.solvers.decomposition.decomposition import DecompositionSolver
-from margins.solvers.decomposition.selection import largest
+from margins.solvers.decomposition.decomposition import DecompositionSolver, largest
 
 # The intercept for choosing working sets keeps this share of the interval of violations from its ends,
 # so that both directions have a violator.

@@ -9,12 +9,7 @@ import numpy as np
 
 
 cdef class Elements:
-    """A copy of [x_k - centre, rho], for one sample at a time.
-
-    centre, shape (n_features,): features are measured from this; only for samples with an intercept that
-        store all features.
-    keeps_zeros: True: all elements of dense samples are copied, in order.
-    """
+    """A copy of [x_k - centre, rho], for one sample at a time; with `keeps_zeros`, of all elements of dense samples."""
 
     def __init__(self, BinaryData data not None, const double[::1] centre=None, bint keeps_zeros=False):
         cdef Py_ssize_t longest = data.rows.longest() + 1

@@ -31,12 +31,7 @@ cdef Py_ssize_t MAX_PRODUCTS = 300
 
 
 cdef class HessianVectorProduct(Hessian):
-    """The sum of s_k y_k y_k^T over the free samples, never stored.
-
-    curvature, shape (m,): s_k > 0.
-    max_read: maximum number of samples read for products; after that, `solve` fails. If samples are nearly
-        separable and C is large, there are many steps, each with hundreds of products.
-    """
+    """The sum of s_k y_k y_k^T over the free samples, never stored; `solve` fails after `max_read` reads."""
 
     def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sq_intercept_scaling > 0)
