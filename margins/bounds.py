@@ -42,10 +42,8 @@ LECTURE = "lecture on the perceptron and the margin perceptron"
 MARGITRON = "Panagiotakopoulos & Tsampouka (2008), The Margitron"
 UNLEARNING = "Panagiotakopoulos & Tsampouka (2010), The Margin Perceptron with Unlearning"
 DYNAMIC_MARGIN = "Panagiotakopoulos & Tsampouka (2011), The Perceptron with Dynamic Margin"
-SHRINKING = (
-    "Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin Perceptron"
-)
-SHRINKING += " Learning"
+SHRINKING = "Panagiotakopoulos & Tsampouka (2012), The Role of Weight Shrinking in Large Margin"
+SHRINKING += " Perceptron Learning"
 NOISE = "Khardon & Wachman (2007), Noise Tolerant Variants of the Perceptron Algorithm"
 
 # Ranges of the symbols that `margins.bounds` defines, unless a bound states another range.
@@ -64,10 +62,8 @@ RANGES = {
 def _theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
     """State the source of a bound and the ranges of its arguments, which each call checks.
 
-    A range such as "[0, inf)", "(0, R]" or "(R**2, inf]" may name arguments that are checked earlier:
-    first the arguments with a range in `RANGES`, then `ranges` in their order. The annotation of an
-    argument decides whether it is a float or an int. The docstring gets numpydoc's sections, and the
-    bound gets an attribute `ranges`.
+    A range, such as "(0, R]", may name arguments that are checked earlier: first those with a range in
+    `RANGES`, then `ranges` in their order. Annotations decide whether an argument is a float or an int.
     """
 
     def decorate(bound: Bound) -> Bound:

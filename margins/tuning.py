@@ -21,8 +21,7 @@ class CostTuning:
     dense_linear: float = 6.0
     # dense blocks need more features than this: shorter rows do not fill them
     min_block_features: int = 16
-    # a Cholesky factorisation of n features costs ``factorisation * n^3``
-    factorisation: float = 1 / 90 / 0.7
+    factorisation: float = 1 / 90 / 0.7  # a Cholesky factorisation costs this, times n^3 for n features
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ class GramTuning:
 
     min_ratio: float = 8  # X must store at least ``min_ratio * n_samples^2`` elements
     min_density: float = 0.2  # minimum share of the elements of X that are stored
-    # if eps is at least this, inner products are computed in single precision
-    single_precision_eps: float = 1e-4
+    single_precision_eps: float = 1e-4  # with at least this eps, products are in single precision
 
 
 @dataclass(frozen=True)
@@ -41,15 +39,13 @@ class NewtonTuning:
 
     first_factor: float = 2.0  # first multiple of the curvature of a smoothed loss
     gap_share: float = 0.9  # an epoch ends when its gap is at most this share of the required gap
-    # or, with a smoothed loss, at most this share of the gap at its start
-    epoch_reduction: float = 0.01
+    epoch_reduction: float = 0.01  # or, with a smoothed loss, this share of the gap at its start
     # up to this many stored elements, neither `epoch_reduction` nor a rule-based first phase is used
     few_elements: int = 20_000
     # up to `few_elements` and this many features, a smoothed loss needs no rule-based first phase
     few_features: int = 8
     max_steps: int = 50  # maximum number of Newton steps in an epoch
-    # the certificate is computed if the gap after an epoch is at most this multiple of the required gap
-    check_ratio: float = 2.0
+    check_ratio: float = 2.0  # gap after an epoch, in required gaps, up to which it is certified
     # an epoch over a working set is repeated over all samples if it increased the objective over all
     # samples by more than this factor, and changed margins by more than the last epoch
     max_objective_ratio: float = 1.25
@@ -72,8 +68,7 @@ class NewtonTuning:
     # share of the samples, and at least this many
     accessed_share: float = 1 / 8
     min_accessed: int = 2000
-    # the first step starts from the mean of this many late weight vectors of the first phase
-    averaged_iterates: int = 16
+    averaged_iterates: int = 16  # the first step starts from the mean of this many late iterates
     # hessian_per_weight, hessian_steps: a Hessian of part of the samples has at least this many samples
     # per weight, and serves for this many steps
     hessian_per_weight: int = 500
@@ -85,8 +80,8 @@ class NewtonTuning:
     # gap is at most `near_gap` times eps
     near_gap: float = 60.0
     near_epochs: int = 3
-    # features are measured from their mean if its squared length is at least this multiple of their mean
-    # squared distance from it
+    # features are centred if the squared length of their mean is this multiple of their mean squared
+    # distance from it
     offset: float = 100.0
 
 
@@ -101,13 +96,11 @@ class SubsampleTuning:
     min_share: float = 1 / 64
     # a subsample is used if the samples are at least this many times its minimum size
     min_ratio: float = 16
-    # first multiple of the curvature: at w = 0 every dual variable is free
-    first_factor: float = 0.25
+    first_factor: float = 0.25  # first multiple of the curvature: at w = 0 every dual variable is free
     # steps on the subsample end at this relative gap, or at the required gap if that is larger
     gap: float = 1e-3
     max_steps: int = 20  # a subsample that needs more steps is rejected
-    # as is a subsample if the objective over all samples exceeds this multiple of its objective
-    max_objective_ratio: float = 1.25
+    max_objective_ratio: float = 1.25  # as is one whose objective grows by more over all samples
 
 
 @dataclass(frozen=True)
@@ -120,12 +113,9 @@ class PartitionTuning:
     subsample_share: float = 1 / 16
     subsample_bytes: int = 1 << 26
     subsample_steps: int = 100  # maximum number of steps over the subsample
-    # at the start, smoothing is reduced if it causes more than this share of the required gap
-    smoothing_share: float = 0.5
-    # without stored Hessians, each process keeps at most this many bytes of free samples
-    kept_bytes: int = 1 << 28
-    # problems are trained together as long as each process keeps at most this many bytes for them
-    state_bytes: int = 1 << 29
+    smoothing_share: float = 0.5  # share of the required gap that smoothing may cause at the start
+    kept_bytes: int = 1 << 28  # of free samples that each process keeps without stored Hessians
+    state_bytes: int = 1 << 29  # that each process keeps for the problems that are trained together
     active_bytes: int = 1 << 28  # at most this many bytes of rows of an active set are copied
     # active samples whose rows are not copied are expected to have this share of the loss of the others
     estimated_share: float = 0.9
@@ -135,10 +125,8 @@ class PartitionTuning:
     # at most this share of its value at the start
     step_reduction: float = 0.5
     patience: int = 50  # steps end after this many steps in a row that do not reduce the gap
-    # residual, max_products: conjugate gradients end at this relative residual, or after this many
-    # products
-    residual: float = 0.1
-    max_products: int = 100
+    residual: float = 0.1  # relative residual at which conjugate gradients end
+    max_products: int = 100  # products after which they end
 
 
 @dataclass(frozen=True)
@@ -146,21 +134,16 @@ class ConjugateTuning:
     """Conditions under which conjugate passes run, and under which their epochs end."""
 
     max_passes: int = 30  # maximum number of passes over the working set in an epoch
-    # an epoch ends when a pass estimates less than this share of the gap that its first pass estimated
-    epoch_reduction: float = 0.4
-    # if an epoch reduces the gap only to more than this share, the target of the next is halved
-    slow_reduction: float = 0.8
+    epoch_reduction: float = 0.4  # share of the gap of its first pass at which an epoch ends
+    slow_reduction: float = 0.8  # share of the gap; if more is left, the next epoch's target is halved
     restart: int = 20  # search directions restart after this many passes
     # after another solver, passes end if this many certificates in a row have no smaller gap than it had
     patience: int = 20
-    # the certificate is computed if the estimated gap is at most this multiple of the required gap
-    check_ratio: float = 2.0
+    check_ratio: float = 2.0  # estimated gap, in required gaps, up to which an epoch is certified
     epochs_per_check: int = 4  # and at least once in this many epochs
     light_work: float = 3e7  # elements that they access in the time of importing SciPy
-    # a working set of more than this share of the samples is extended to all samples
-    full_set_share: float = 0.9
-    # a free intercept moves at most this many times as far as its last move, or as a proximal step would
-    # move it
+    full_set_share: float = 0.9  # a working set of a larger share is extended to all samples
+    # longest move of a free intercept, in multiples of its last move or of a proximal step
     max_intercept_step: float = 100.0
     # before Newton steps on a small Hessian, conjugate passes are tried if the gap after the first phase
     # is at most this multiple of the dual objective
@@ -177,8 +160,7 @@ class HardMarginTuning:
     last_ratio: float = 1e18
     refinements: int = 3  # number of times that two more C are tried, one on either side of the best
     eps_share: float = 0.3  # accuracy of each soft margin, as a share of the required accuracy
-    # no hyperplane separates classes if no margin exceeds this share of the radius
-    separable: float = 1e-10
+    separable: float = 1e-10  # share of the radius that no margin exceeds if classes are inseparable
     separable_at_end: float = 1e-5  # the same, if no C has separated the classes
 
 
@@ -191,27 +173,20 @@ class DecompositionTuning:
     # pair of classes, because other pairs also read its blocks
     whole: int = 512
     shared_whole: int = 1024
-    # expected number of pairs that move per sample, for linear data with a smooth loss
-    expected_pairs: float = 0.85
+    expected_pairs: float = 0.85  # that move per sample, for linear data with a smooth loss
     kept_share: float = 0.5  # at most this share of a working set is from the last working set
-    # factor of the expected gain of a sample whose row is cached, when samples are chosen
-    cached_gain: float = 3.0
-    # for one working set, at most rows of this share of the samples are computed
-    new_share: float = 0.0625
-    # or at most this many rows, if another class has already computed rows
-    new_rows: int = 64
-    # a subproblem ends when no step decreases its objective by more than this share of the first step
-    inner_reduction: float = 1e-3
+    cached_gain: float = 3.0  # factor of the expected gain of samples whose rows are cached
+    new_share: float = 0.0625  # share of the samples whose rows are computed for one working set
+    new_rows: int = 64  # or at most this many rows, if another class has already computed rows
+    inner_reduction: float = 1e-3  # share of the first step's gain at which a subproblem ends
     overhead: float = 3e5  # cost of a subproblem, in accesses of an element, beyond those it counts
     max_pairs: int = 100  # a subproblem also ends after this many pairs per sample
-    # products are computed in double precision when the gap is at most this share of the required gap
-    gap_share: float = 0.8
+    gap_share: float = 0.8  # share of the required gap at which products are summed in double precision
     # slow_reduction, patience: the solver ends after `patience` such sums in a row that do not reduce
     # the gap to this share
     slow_reduction: float = 0.9
     patience: int = 5
-    # sparse rows are made dense if there are at most this many features per stored element
-    dense_ratio: float = 20.0
+    dense_ratio: float = 20.0  # features per stored element up to which sparse rows are made dense
 
 
 @dataclass(frozen=True)
@@ -227,8 +202,7 @@ class InteriorPointTuning:
     slow_reduction: float = 0.9
     patience: int = 20
     max_steps: int = 150  # it also ends after this many steps
-    # after the proof, at most this many steps move more dual variables to 0
-    proven_steps: int = 8
+    proven_steps: int = 8  # maximum number of steps after the proof, for more dual variables at 0
 
 
 @dataclass(frozen=True)
@@ -236,17 +210,13 @@ class UnlearningTuning:
     """Default parameters of the unlearning rules."""
 
     delta_b: float = 3.0  # width of the interval of thresholds without updates, in units of R^2
-    # with bounded dual variables, the accuracy that the first b guarantees, in units of eps
-    bounded_accuracy_ratio: float = 0.01
+    bounded_accuracy_ratio: float = 0.01  # accuracy of the first b with bounds, in units of eps
     finest_accuracy: float = 1e-12  # the smallest accuracy from which b is computed
 
 
 @dataclass(frozen=True)
 class PredictedPasses:
-    """The expected number of passes over the samples of a solver, for `explain`.
-
-    ``base + slope * log10(1 / gap)``, where gap is the required relative duality gap.
-    """
+    """The expected passes of a solver: ``base + slope * log10(1 / gap)``, gap the required one."""
 
     base: float
     slope: float
@@ -276,17 +246,14 @@ class PermutationTuning:
     min_bytes: int = 1 << 24  # minimum size of the data, larger than a cache
     chunk_bytes: int = 1 << 13  # size of the consecutive rows in a chunk
     block_samples: int = 1 << 12  # number of samples, from many chunks, that are permuted together
-    # number of rows whose non-zeros are counted: counting all rows takes a tenth of some fits
-    sampled_rows: int = 4096
+    sampled_rows: int = 4096  # rows whose non-zeros are counted: all take a tenth of some fits
 
 
 @dataclass(frozen=True)
 class DriverTuning:
     """Tolerances of the driver."""
 
-    # rounding errors of a weight vector are corrected before they can exceed this share of the required
-    # gap
-    negligible_rounding: float = 1e-4
+    negligible_rounding: float = 1e-4  # share of the required gap that rounding errors may reach
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 Moving all samples changes only a free intercept, and solvers that access one sample at a time need many
 passes if features are far from 0 relative to their spread: every update then moves the intercept, too.
-So the columns with the offset are measured from their mean. In sparse data a column that is mostly zeros
-has its mean near 0, so only columns that are stored in half of the rows are moved: their rows then hold
-at most twice as many elements. If half of all elements are stored, the result is dense.
+So they are measured from their mean; in sparse data only columns that are stored in half of the rows,
+which at most doubles the elements. If half of all elements are stored, the result is dense.
 """
 
 import numpy as np

@@ -1,12 +1,9 @@
 """Random orders of the samples.
 
-With data larger than the cache, a pass in random order waits for memory at every sample, although rows
-are prefetched. File order, on the other hand, converges slowly, since neighbours in a file are similar.
-
-So large data can be permuted in blocks. Chunks of consecutive rows are permuted. A block consists of
-many chunks from all parts of the data that fit into the cache together, and is processed in random
-order. A chunk is longer than one memory access. Its rows are similar, but many other rows are processed
-between two of them. Active sets inherit the order.
+With data larger than the cache, a pass in random order waits for memory at every sample. File order
+converges slowly, since neighbours are similar. So large data can be permuted in blocks: a block consists
+of many chunks of consecutive rows, from all parts of the data, that fit into the cache together, and is
+processed in random order. Active sets inherit the order.
 """
 
 import functools

@@ -1,10 +1,8 @@
 """Inner products instead of features, for few samples of many features.
 
-Training reads only the inner products of a sample with others. If there are few samples with many
-features each, the m x m matrix of all inner products is cheap to compute and small relative to X. Over
-its rows, an inspection reads one number and an update adds m numbers, for any number of features. At the
-end, the weights are summed from the dual variables (`margins.solvers.driver.Run.leave_gram`), and the
-certificate is computed for these weights.
+The m x m matrix of all inner products is then cheap to compute and small relative to X. Over its rows,
+an inspection reads one number and an update adds m numbers. At the end, the weights are summed from the
+dual variables (`margins.solvers.driver.Run.leave_gram`), and certified.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
 """Blocks of rows of a kernel matrix, in single precision for training and in double for proofs.
 
-Rows in single precision are computed many at a time, by a matrix product if the kernel has a formula,
-and cached. They give a solver its directions. Certificates are computed from sums in double precision
-or, if it is sufficient, from a bound on the rounding in single precision.
+Rows in single precision give a solver its directions. Certificates are computed from sums in double
+precision or, if it is sufficient, from a bound on the rounding in single precision.
 """
 
 import math

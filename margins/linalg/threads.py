@@ -1,16 +1,14 @@
 """Threads: of BLAS, of teams that share work, and their time limits.
 
-On small matrices, threads spend more time waiting than working, so `one_thread` limits BLAS to one
-thread. A process that is forked while another thread is in BLAS would inherit locked locks of BLAS.
+On small matrices, threads spend more time waiting than working, so `one_thread` limits BLAS to one.
+A process that is forked while another thread is in BLAS would inherit locked locks of BLAS.
 
 Loops that check for Ctrl-C also check whether the epoch of their thread must end (`time_limit`). Python
-delivers Ctrl-C only to the main thread. The threads that work for it share a `Cancellation`, which the
-same checks read.
+delivers Ctrl-C only to the main thread; its other threads share a `Cancellation` that checks read.
 
-The threads of a `Team` share parts of arrays, blocks of a sum, or problems. Compiled loops and BLAS
-release the GIL. Threads live as long as their team, since a fit makes hundreds of calls. A sum over
-samples is computed over blocks of samples, which are added in order. Only sizes decide which samples are
-in a block, so a sum is the same, bit for bit, for any number of threads.
+The threads of a `Team` share parts of arrays, blocks of a sum, or problems, and live as long as their
+team, since a fit makes hundreds of calls. Only sizes decide which samples are in a block of a sum, and
+blocks are added in order, so a sum is the same, bit for bit, for any number of threads.
 """
 
 import contextlib
@@ -171,20 +169,11 @@ class Cancellation:
     @contextlib.contextmanager
     def of_this_thread(self):
         """Context in which the checks of this thread raise Cancelled once the flag is set."""
-        before, _limits.cancellation = _limits.cancellation, self
+        before, _of_thread.cancellation = _of_thread.cancellation, self
         try:
             yield
         finally:
-            _limits.cancellation = before
-
-
-class _Limits(threading.local):
-    # Each thread has separate values.
-    end = math.inf  # in seconds of `time.perf_counter`
-    cancellation = Cancellation()  # never set
-
-
-_limits = _Limits()
+            _of_thread.cancellation = before
 
 
 class time_limit:
@@ -194,22 +183,22 @@ class time_limit:
         self._end = end
 
     def __enter__(self):
-        self._before, _limits.end = _limits.end, self._end
+        self._before, _of_thread.end = _of_thread.end, self._end
 
     def __exit__(self, kind, error, traceback):
-        _limits.end = self._before
+        _of_thread.end = self._before
 
 
 def check_cancelled():
     """Raise Cancelled if the work of this thread has been cancelled."""
-    if _limits.cancellation.is_set:
+    if _of_thread.cancellation.is_set:
         raise Cancelled
 
 
 def time_is_over(reserve=0.0):
     """Return whether the time limit of this thread has been reached, or will be in `reserve` seconds."""
     check_cancelled()
-    end = _limits.end
+    end = _of_thread.end
     return end < math.inf and time.perf_counter() + reserve >= end
 
 
@@ -286,8 +275,10 @@ class Team:
         return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 
 
-class _OfThread(threading.local):
+class _OfThread(threading.local):  # each thread has separate values
     team = Team(1)
+    end = math.inf  # in seconds of `time.perf_counter`
+    cancellation = Cancellation()  # never set
 
 
 _of_thread = _OfThread()

@@ -5,10 +5,9 @@ is, chunks of a file or parts of a distributed array. Everything that a Newton s
 samples is a sum over them, so partitions return sums and the client solves:
 
     samples    reads a partition, checks it, and counts its samples
-    store      what a partition keeps between passes: a number or two per sample
     partition  one partition: its binary problems and their losses
     requests   the sums: values, gradients and Hessians at w; slopes along a step; products
-    work       the functions that run where the partition is
+    work       the functions that run where the partition is, and what it keeps between passes
     executors  run these functions on all partitions: in threads, by dask, or on a cluster
     newton     the steps of one binary problem, on the client
     fit        one fit: the scan, a subsample to start from, the steps of all binary problems

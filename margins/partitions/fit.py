@@ -188,7 +188,8 @@ class PartitionedFit:
         settings, scanned, executor = self._settings, self.scanned, self._executor
         specification, by_class = settings.specification, self._by_class
         n_weights = scanned.n_features + (specification.sq_intercept_scaling > 0)
-        plan = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
+        sizes = n_weights, scanned.n_samples, scanned.n_stored
+        is_stored, in_blocks = plan_of_partitions(*sizes)
         # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
         median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())
@@ -205,8 +206,8 @@ class PartitionedFit:
             sq_intercept_scaling=specification.sq_intercept_scaling,
             has_free_intercept=specification.has_free_intercept,
             median=median if is_uneven else None,
-            is_stored=plan.is_stored,
-            in_blocks=plan.in_blocks,
+            is_stored=is_stored,
+            in_blocks=in_blocks,
             kept_bytes=TUNING.partitions.kept_bytes * executor.n_processes / len(executor.indices),
         )
 

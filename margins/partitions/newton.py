@@ -1,13 +1,10 @@
 """Newton steps of one binary problem whose samples are in partitions: the client's part.
 
 The problem: minimise f(w) = |w|^2 / 2 + sum_k h_k(1 - w.y_k), given sums over the samples at any w, each
-of which takes a pass. One pass yields both the certificate of w and the input of the next step: the
-loss, the gradient and the Hessian. So a step that is accepted at full length takes one pass. A step that
-needs a line search takes one more; the search itself needs none, because partitions keep w.y_k at both
-ends.
-
-A loss that is not smooth is smoothed around dual variables, as in `margins.solvers.newton`. Only after
-the pass is it known whether the dual variables of w become the centre, so a pass computes both sums.
+of which takes a pass. One pass yields both the certificate of w and the input of the next step, so a
+step that is accepted at full length takes one pass. A line search takes one more: partitions keep w.y_k
+at both ends. A loss that is not smooth is smoothed around dual variables, as in
+`margins.solvers.newton`; only after the pass is it known which, so a pass computes both sums.
 
 Steps are generators: they yield a request (`margins.partitions.requests`) and receive the sums, so that
 all binary problems share the passes.

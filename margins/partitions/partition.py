@@ -1,8 +1,6 @@
 """One partition in one pass: its binary problems, and the states of their weight vectors.
 
-A state is a function of the samples and of a `Point`. It consists of the products w.y_k, their dual
-variables, and the centre around which a loss is smoothed, which derives from the dual variables at
-earlier weight vectors. So a lost state can be computed again.
+A state is a function of the samples and of a `Point`, so a lost state can be computed again.
 """
 
 from typing import Any, NamedTuple

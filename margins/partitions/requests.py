@@ -50,7 +50,10 @@ class Evaluate(NamedTuple):
     problem: int
     point: Point
     base: tuple | None  # (Point, bool): it has the same centre or, if True, its dual variables are it
-    reads = True  # answering reads the samples
+
+    @property
+    def reads(self):
+        return True  # answering reads the samples
 
     @property
     def sent(self):
@@ -103,7 +106,10 @@ class Slopes(NamedTuple):
     trial: Point  # end of the step
     sums_index: int  # index of the sums at the base that the step was computed from
     t: float  # the step length
-    reads = False
+
+    @property
+    def reads(self):
+        return False
 
     @property
     def sent(self):
@@ -150,7 +156,14 @@ class Accurate(NamedTuple):
 
     problem: int
     w: np.ndarray  # float64, shape (n,)
-    reads, sent = True, property(lambda self: self)
+
+    @property
+    def reads(self):
+        return True
+
+    @property
+    def sent(self):
+        return self
 
     def answer(self, partition):
         side, d = partition.side(self.problem), partition.rows.n_features
@@ -167,7 +180,14 @@ class Confusion(NamedTuple):
     fold: int
     coef: np.ndarray  # float64, shape (n_problems, n_features)
     intercept: np.ndarray  # float64, shape (n_problems,)
-    reads, sent = True, property(lambda self: self)
+
+    @property
+    def reads(self):
+        return True
+
+    @property
+    def sent(self):
+        return self
 
     def answer(self, partition):
         chosen, n_classes = np.flatnonzero(partition.folds == self.fold), len(partition.setting.classes)

@@ -1,11 +1,9 @@
 """Rule-based runs over samples in partitions: full passes stream them, active sets are in memory.
 
-A full epoch reads one partition at a time, in a random order, and processes its samples in a random
-order. Rows of samples that enter the first active set are copied, up to a limit in bytes. The nested
-active sets are then processed from the copies alone.
-
-The guarantees of the rules and of the certificates hold for any order of the samples. The sums of a
-certificate read the partitions once more, unless the active set alone rules out the accuracy.
+A full epoch reads one partition at a time, and processes its samples, both in random order. Rows of
+samples that enter the first active set are copied, up to a limit in bytes, for the nested active sets.
+The guarantees hold for any order of the samples. The sums of a certificate read the partitions once
+more, unless the active set alone rules out the accuracy.
 
 **Source**: Panagiotakopoulos & Tsampouka (2010), section 5; (2011), section 4.
 """

@@ -69,7 +69,7 @@ cdef class Additive(Update):
             out.add = -eta * out.repetitions
 
 
-# These updates choose the factor of the weight vector, too, and the shrink of the rules is not applied. Each is a single
+# These updates choose the factor of the weight vector, too; the shrink of the rules is not applied. Each is a single
 # update, a <- s a + c y_k with s, c >= 0, so every dual variable stays non-negative.
 
 

@@ -2,12 +2,10 @@
 
     plan(problem, specification, solver) -> Plan
 
-A plan (`margins.solvers.plans`) is a short list of phases. Each phase has a solver, a purpose and, if
-this is known only when the previous phase has ended, the condition under which it runs.
-`Plan.phases_of` runs the phases; `explain` shows them without training. The choice compares sizes of the
-problem and predicted costs (`Costs`), in passes over the stored elements of X: it depends on no machine.
-
-Under any plan, the certificate decides when a fit ends.
+A plan (`margins.solvers.plans`) is a short list of phases, each with a solver, a purpose and, if this is
+known only when the previous phase has ended, the condition under which it runs. `Plan.phases_of` runs
+the phases; `explain` shows them. The choice compares sizes and predicted costs (`Costs`), in passes over
+the stored elements of X: it depends on no machine. The certificate decides when a fit ends.
 """
 
 import math
@@ -262,17 +260,10 @@ def starts_from_moments(problem, solver):
     return is_newton and costs.has_small_hessian and not costs.has_few_samples
 
 
-class PartitionPlan(NamedTuple):
-    """The form of Newton steps on samples in partitions."""
-
-    is_stored: bool  # True: Hessians are stored; False: only their products with vectors are computed
-    in_blocks: bool  # True: samples are added to a stored Hessian in dense blocks
-
-
 def plan_of_partitions(n_weights, n_samples, n_stored):
-    """Choose a PartitionPlan for Newton steps on samples in partitions."""
+    """Return whether Hessians of samples in partitions are stored, and summed in dense blocks."""
     is_stored = is_small_hessian(n_weights, n_samples, lambda n: n_stored >= n)
-    return PartitionPlan(is_stored, n_stored >= nonzeros_for_blocks(n_weights, n_samples))
+    return is_stored, n_stored >= nonzeros_for_blocks(n_weights, n_samples)
 
 
 def plan(

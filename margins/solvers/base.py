@@ -81,8 +81,7 @@ class EpochReport(NamedTuple):
 class Solver(ABC):
     """The base class of solvers, which update the weight vector of a run, one epoch at a time."""
 
-    # The name in `solver_` and in the phases of a fit.
-    name: ClassVar[str]
+    name: ClassVar[str]  # the name in `solver_` and in the phases of a fit
     # True: rounding of its updates is corrected after epochs, before a proof could depend on it.
     corrects_rounding: ClassVar[bool] = False
     # True: every access of a sample shrinks the weight vector, so no epoch leaves it unchanged.
@@ -91,8 +90,7 @@ class Solver(ABC):
     moves_together: bool = False
     # True: the sums of the run have just been computed from its dual variables, in double precision.
     sums_are_fresh: bool = False
-    # The rules of a pass over all samples; None: the solver has no rules.
-    rules: Rules | None = None
+    rules: Rules | None = None  # the rules of a pass over all samples; None: the solver has no rules
     full_pass_rules: Rules | None = None
 
     @classmethod

@@ -1,15 +1,13 @@
 """Conjugate passes: unlearning passes over a working set, with a step to the best point after each.
 
-A full epoch accesses every sample once. Then it repeatedly accesses the samples whose dual variable is
-between its bounds or has just changed, each time in a new order: in a fixed order a pass mostly repeats
-the previous pass. After each pass, a step changes all dual variables to the best point of the space
-spanned by the pass and the two previous search directions (`margins.solvers._conjugate`). After the last
-pass of an epoch, the certificate comes before the step, because a step does not improve the primal
-value.
+A full epoch accesses every sample once, then repeatedly the samples whose dual variable is between its
+bounds or has just changed, each time in a new order: in a fixed order a pass mostly repeats the previous
+one. After each pass, a step goes to the best point of the space of the pass and the two previous search
+directions (`margins.solvers._conjugate`). After the last pass of an epoch, the certificate comes before
+the step, which does not improve the primal value.
 
-The epoch ends as soon as a pass over the working set estimates a small gap there. The estimate of the
-next pass is extrapolated from the last two. It also tells whether the gap may be small enough for a
-proof.
+The epoch ends as soon as the gap that the next pass would estimate, extrapolated from the last two, is
+small. The estimate also tells whether the gap may be small enough for a proof.
 
 **Source**: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, section
 3.2, on orders; Notay (2000), Flexible conjugate gradients.

@@ -1,9 +1,8 @@
 """The driver: one binary problem, from the first full epoch to the proof.
 
-An algorithm is a generator of phases (`margins.solvers.base.Phase`). Each phase names a solver, or rules
-and active sets. It continues from the state of the run until a full pass changes nothing or the
-certificate proves the accuracy. `Run.train` is the loop over phases, `Run._run_phase` the loop over
-epochs.
+An algorithm is a generator of phases (`margins.solvers.base.Phase`). Each continues from the state of
+the run until a full pass changes nothing or the certificate proves the accuracy. `Run.train` is the loop
+over phases, `Run._run_phase` the loop over epochs.
 """
 
 import copy

@@ -1,18 +1,14 @@
 """Hard margins, as limits of soft margins.
 
-The problem: given samples that some hyperplane may separate,
+The problem: min |w|^2 / 2 subject to w.y_k >= 1, for samples that some hyperplane may separate.
 
-    min |w|^2 / 2   subject to   w.y_k >= 1
+An epoch solves the problem of the squared hinge loss with a finite C from the solution of the previous
+epoch; C grows from epoch to epoch. Each weight vector is a candidate for the largest margin, and all
+dual variables are feasible for the hard margin, so every certificate is about the hard margin itself.
 
-An epoch solves the problem of the squared hinge loss with a finite C, by a suitable solver, from the
-solution of the previous epoch; C grows from epoch to epoch. Each weight vector is a candidate for the
-largest margin, and all dual variables are feasible for the hard margin, so the certificate of each epoch
-is about the hard margin itself.
-
-If the classes are separable, the slacks alpha_k / (2 C) vanish, and the achieved margin converges to the
-largest margin. If they are not separable, |a| stays bounded while the sum S of the dual variables grows
-like C. Then |a| / S, the distance of two points in the convex hulls of the classes, proves that no
-margin exceeds it.
+If the classes are separable, the slacks alpha_k / (2 C) vanish, and the margin converges to the largest.
+If not, |a| stays bounded while the sum S of the dual variables grows like C. Then |a| / S, the distance
+of two points in the convex hulls of the classes, proves that no margin exceeds it.
 
 **Source**: Cortes & Vapnik (1995), Support-vector networks; Keerthi, Shevade, Bhattacharyya & Murthy
 (2000), A fast iterative nearest point algorithm for support vector machine classifier design, on hulls.

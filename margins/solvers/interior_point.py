@@ -6,16 +6,14 @@ The problem: the dual of a kernel classifier, as in `decomposition`, with at mos
     sum_k alpha_k l_k = 0,
 
 where H_jk = l_j l_k (K(x_j, x_k) + rho^2), plus D_k on the diagonal. With multipliers z, t >= 0 of the
-bounds and b of the constraint, a solution satisfies
+bounds and b of the constraint, a solution satisfies, with mu = 0,
 
     H alpha - 1 + b l - z + t = 0,   z_k alpha_k = mu,   t_k (U_k - alpha_k) = mu
 
-with mu = 0. Newton steps on these equations reduce mu while all variables stay inside their bounds; each
-step factors H + diag(z / alpha + t / (U - alpha)). Ten to forty steps are usually enough, for any
-condition number of H; decomposition, which follows the gradient, may need a million.
-
-An iterate has no dual variable at a bound. The certificate is computed after variables that approach a
-bound have been moved onto it, so that few samples are support vectors.
+Newton steps reduce mu while all variables stay inside their bounds; each factors H + diag(z / alpha +
+t / (U - alpha)). Ten to forty steps are usually enough, for any condition number of H; decomposition,
+which follows the gradient, may need a million. Before the certificate, variables that approach a bound
+are moved onto it, so that few samples are support vectors.
 
 **Source**: Mehrotra (1992), On the implementation of a primal-dual interior point method; Fine &
 Scheinberg (2001), Efficient SVM training using low-rank kernel representations.

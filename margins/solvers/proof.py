@@ -1,17 +1,14 @@
 """What is proven of the model of a run, and what the proof rests on: immutable values.
 
-A proof is about one weight vector and the dual variables beside it (`Claim`). It knows no run: a run
-replaces its proof when it certifies, and keeps the proof of a model together with the model.
+A proof is about one weight vector and the dual variables beside it (`Claim`). It knows no run.
 
 The slack 1 - p of a sample on the margin is a difference of nearly equal numbers. If C |x|^2 is large,
-or rows are long relative to the margin, rounding p in the last place changes the objective. In this case
-the objective is computed from the rounded coefficients, with products in twice the working precision.
+or rows are long relative to the margin, rounding p in the last place changes the objective, which is
+then computed from the rounded coefficients, with products in twice the working precision.
 
-Where C |x|^2 is small, objectives are nearly equal (`accurate_gap`):
-
-Given: a model with primal value P, dual variables with dual value D, and the objective P0 of the best
-constant classifier, w = 0 with the best intercept. If C |x|^2 is small, all three are nearly equal, and
-rounding hides their differences. Returned: P - D, summed from terms that all vanish at the optimum,
+If C |x|^2 is small, the primal value P of a model, the dual value D and the objective P0 of the best
+constant classifier are nearly equal, and rounding hides their differences. `accurate_gap` then sums P -
+D from terms that all vanish at the optimum,
 
     |w - a|^2 / 2   and for each sample   h_k - alpha_k s_k + D_k alpha_k^2 / 2,   with the slack s_k.
 
@@ -401,8 +398,8 @@ class Proof(NamedTuple):
         state = dict(theta=theta, products=self.products, n_accesses=claim.n_accesses)
         if scale is None:
             state |= dict(primal=primal, sums_are_fresh=claim.sums_are_fresh)
-            model = claim.loss, data, claim.hypothesis
-            point = returned_point(*model, scale=self.primal_scale, **state)
+            scale = self.primal_scale
+            point = returned_point(claim.loss, data, claim.hypothesis, scale=scale, **state)
             if point is not None:
                 proof = proof._replace(primal_scale=point.scale)
         else:

@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 import margins
 from margins.linalg.threads import one_thread, set_n_threads
-from margins.partitions.store import STORE
+from margins.partitions.work import STORE
 
 
 def is_measured():
@@ -150,7 +150,7 @@ def test_hundreds_of_children_neither_hang_nor_lose_threads(libraries, kernel, n
         ("margins.kernels.shared_blocks.matrix_of", lambda: fit(kernel="rbf")),
         ("margins.decremental.solution.response_of", leave_one_out),
         ("margins.data.permutations.generator_of", fit),
-        ("margins.partitions.store.Kept", keep_and_forget),
+        ("margins.partitions.work.Kept", keep_and_forget),
     ],
 )
 def test_a_child_forked_while_a_thread_is_in_a_step_does_the_step_itself(monkeypatch, step, hold):

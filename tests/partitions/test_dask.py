@@ -10,7 +10,7 @@ from partitioned_problems import chunks_of, objective, problem, sparse_problem
 
 import margins
 from margins.partitions import executors
-from margins.partitions.store import STORE
+from margins.partitions.work import STORE
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -217,7 +217,7 @@ def bytes_sent(dask_worker):
 
 
 def n_kept():
-    from margins.partitions.store import STORE  # of the worker
+    from margins.partitions.work import STORE  # of the worker
 
     return len(STORE)
 

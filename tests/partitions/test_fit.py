@@ -15,7 +15,7 @@ import margins
 from margins.data.chunks import Chunks
 from margins.losses import SquaredHinge
 from margins.partitions import executors
-from margins.partitions.store import MAX_ENDED, MAX_FITS, STORE, Store
+from margins.partitions.work import MAX_ENDED, MAX_FITS, STORE, Store
 
 each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 

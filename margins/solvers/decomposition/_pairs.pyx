@@ -240,7 +240,8 @@ cdef Py_ssize_t move_balanced_pairs(
 
 cdef void _move(
     const float[:, ::1] Q, double rho2, const float[::1] D, const float[::1] g, double shift, float[::1] d,
-    const float[::1] lower, const float[::1] upper, Py_ssize_t i, Py_ssize_t j, double floor, float* step_i, float* step_j
+    const float[::1] lower, const float[::1] upper, Py_ssize_t i, Py_ssize_t j, double floor,
+    float* step_i, float* step_j
 ) noexcept nogil:
     """Move d_i and d_j to the best point of their rectangle; Q's relative determinant is at least `floor`."""
     cdef double q = Q[i, i], p = Q[i, j], r = Q[j, j], a = q + rho2 + D[i], b = p + rho2, c = r + rho2 + D[j]

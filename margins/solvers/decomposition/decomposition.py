@@ -7,18 +7,15 @@ The problem: the dual of a kernel classifier, whose Hessian, the kernel matrix, 
 with |a|^2 = sum_jk alpha_j alpha_k l_j l_k (K(x_j, x_k) + rho^2). The intercept, rho^2 sum_k alpha_k
 l_k, is penalised. `free_intercept` has the solver for a free intercept.
 
-A working set has some hundred samples: half of the last working set, and the samples whose dual
-variables violate their optimality conditions most. Its rows of the kernel matrix are computed together
-in single precision and cached. Its subproblem is solved in the processor's cache (`_subproblem`). One
-pass over its rows then updates the products with all samples. So a row is computed once, while it stays
-in the cache, and read once for hundreds of updates.
-
-For few samples the working set is all samples: one compiled loop ends at the required gap (`_whole`).
+A working set has some hundred samples: half of the last one, and the samples whose dual variables
+violate their optimality conditions most. Its rows of the kernel matrix are computed together in single
+precision and cached. Its subproblem is solved in the processor's cache (`_subproblem`), and one pass
+over its rows updates the products with all samples. For few samples one loop moves pairs of all samples
+(`_whole`).
 
 When these products indicate the required gap, the products of the support vectors, and of every sample
-that rounding may have kept from counting, are computed again in double precision from the dual
-variables. The others get a lower bound. So the certificate holds for the classifier that predicts. If it
-does not prove enough, the solver continues from these products.
+that rounding may have kept from counting, are computed again in double precision. The others get a lower
+bound. If the certificate does not prove enough, the solver continues from these products.
 
 **Source**: Joachims (1999), Making large-scale SVM learning practical; Wen, Shi, Li, He & Chen (2018),
 ThunderSVM, on batches of working sets.
@@ -32,8 +29,13 @@ import numpy as np
 from margins.data.binary_data import array_of_each
 from margins.linalg.threads import current_team, time_is_over
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.decomposition._optimality import gradient_of, violations_of
-from margins.solvers.decomposition._subproblem import add_rows, minimise, sub_gram
+from margins.solvers.decomposition._subproblem import (
+    add_rows,
+    gradient_of,
+    minimise,
+    sub_gram,
+    violations_of,
+)
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.solvers.decomposition.single import (
     MAX_SINGLE,
@@ -63,15 +65,6 @@ class Iterate(NamedTuple):
     gradient: np.ndarray
     sums: tuple[float, float, float]
     ends: tuple[float, float]
-
-
-class Steps(NamedTuple):
-    """The results of an epoch's steps."""
-
-    n_changed: int
-    n_accesses: int
-    is_proven: bool  # according to the current products
-    is_stationary: bool
 
 
 class DecompositionSolver(Solver):
@@ -149,8 +142,8 @@ class DecompositionSolver(Solver):
 
     def epoch(self, run):
         required = run.required_gap
-        steps = self._steps_of_sets(required) if self._K_of_all is None else self._steps_of_all(required)
-        n_changed, n_accesses, is_proven, is_stationary = steps
+        steps = self._steps_of_sets if self._K_of_all is None else self._steps_of_all
+        n_changed, n_accesses, is_proven, is_stationary = steps(required)
         is_exhausted = self._work > self._max_work
         self.sums_are_fresh, intercept = False, None
         if is_proven or is_stationary:
@@ -170,7 +163,7 @@ class DecompositionSolver(Solver):
         return EpochReport(max(n_changed, 1), n_accesses, **ending, dual_is_feasible=True)
 
     def _steps_of_sets(self, required):
-        """Solve subproblems of working sets that together access m samples, and return Steps."""
+        """Solve subproblems that access m samples: (changed, accesses, is proven, is stationary)."""
         n_accesses, n_changed, is_proven, is_stationary = 0, 0, False, False
         while n_accesses < len(self._alpha) and not (
             is_proven or is_stationary or self._work > self._max_work or self._is_late()
@@ -184,7 +177,7 @@ class DecompositionSolver(Solver):
                 n_changed += n_pairs
                 n_accesses += len(working_set)
                 self._work += self._tuning.overhead + len(working_set) * (n_pairs + len(self._alpha))
-        return Steps(n_changed, n_accesses, is_proven, is_stationary)
+        return n_changed, n_accesses, is_proven, is_stationary
 
     def _is_late(self):
         """Return True if the next working set and the last sums would end after the time limit."""
@@ -192,7 +185,7 @@ class DecompositionSolver(Solver):
         return time_is_over(n_rows * self._blocks.seconds_of_row)
 
     def _steps_of_all(self, required):
-        """Move pairs of all samples until the required gap is reached, and return Steps."""
+        """Move pairs of all samples until the required gap is reached; return the same."""
         m, target = len(self._alpha), self._tuning.gap_share * required
         unit, diag = self._unit, self._diag / self._unit
         b = unit * self._signs * self._alpha
@@ -215,7 +208,7 @@ class DecompositionSolver(Solver):
         u -= diag * b
         self._v = u - self._sq_intercept_scaling * self._label_sum
         self._work += self._tuning.overhead + m * n_pairs
-        return Steps(n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0)
+        return n_pairs, 2 * n_pairs, gap <= target, n_pairs == 0
 
     def _is_stalled(self, gap):
         """Return True if several sums in double precision, the last with this gap, did not reduce it."""

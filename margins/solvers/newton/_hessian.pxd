@@ -18,3 +18,13 @@ cdef class Hessian:
     cdef double ridge(self, Py_ssize_t j) noexcept nogil
     cdef int update(self, const int32_t[::1] working_set, const int8_t[::1] free) except -1
     cdef bint solve(self, double factor, double[::1] vector) except -1
+
+
+cdef class Elements:
+    cdef BinaryData data
+    cdef double rho
+    cdef const double[::1] centre   # features are measured from this; None: from 0
+    cdef double[::1] values
+    cdef int32_t[::1] columns
+    cdef bint is_whole              # the columns are all columns, in order
+    cdef Py_ssize_t read(self, Py_ssize_t k) noexcept nogil

@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t
 from margins.data._binary_data cimport BinaryData
-from margins.solvers.newton._elements cimport Elements
+from margins.solvers.newton._hessian cimport Elements
 
 
 cdef class DenseBlock:

@@ -1,7 +1,8 @@
 """Sums of outer products of samples: the stored part of a Hessian.
 
 The problem: for changing sets of samples, keep the sum of s_k y_k y_k^T. Sparse samples are added singly, dense samples
-in blocks, by BLAS: it is faster on many rows at once, and faster still in single precision. With many samples, several threads sum the blocks of `margins.linalg.threads` separately.
+in blocks, by BLAS: it is faster on many rows at once, and faster still in single precision. With many samples, several
+threads sum the blocks of `margins.linalg.threads` separately.
 """
 
 from libc.math cimport sqrt
@@ -10,7 +11,7 @@ from libc.string cimport memset
 from margins._sparse cimport value_t
 from margins.data._binary_data cimport BinaryData
 from margins.linalg._sums cimport BLOCK
-from margins.solvers.newton._elements cimport Elements
+from margins.solvers.newton._hessian cimport Elements
 from scipy.linalg.cython_blas cimport dsyrk, ssyrk
 
 import numpy as np

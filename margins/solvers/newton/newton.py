@@ -6,12 +6,10 @@ Lagrangian method).
 
 An epoch reads all samples once. It leaves out samples whose dual variable will most likely stay at its
 bound, because their margin differs from 1 by more than the last epoch changed margins. Over the rest,
-the working set, Newton steps minimise f until the gap is small. The steps change a primal weight vector
-w. The dual variables that belong to w become the run's, so the certificate holds as after any other
-epoch, and at the optimum w = a.
-
-A step solves a system with the Hessian. If features are few, the Hessian is stored and kept from step to
-step (`DenseHessian`); otherwise it is only multiplied by vectors (`HessianVectorProduct`).
+the working set, Newton steps minimise f until the gap is small. The dual variables that belong to w
+become the run's, so the certificate holds as after any other epoch; at the optimum w = a. The Hessian is
+stored and kept if features are few (`DenseHessian`); otherwise vectors are multiplied by it
+(`HessianVectorProduct`).
 
 **Source**: Keerthi & DeCoste (2005), A modified finite Newton method for fast solution of large scale
 linear SVMs; Yan & Li (2020), An efficient augmented Lagrangian method for support vector machine.
@@ -65,16 +63,11 @@ class Steps(NamedTuple):
 
 
 class NewtonSolver(Solver):
-    """A solver whose full epochs are Newton steps.
+    """A solver whose full epochs are Newton steps, from the best multiple of the run's weight vector.
 
-    Steps start from the best multiple of the run's weight vector. The run's weight vector is rescaled
-    likewise, to w.y_k = 1 at the margin, whether a step is made or not.
-
-    max_read: None: the Hessian is stored. Otherwise it is only multiplied by vectors; steps end when
-        these products have read this many samples altogether.
+    max_read: None: the Hessian is stored; otherwise, how many samples its products may read.
     in_blocks: True: a stored Hessian is summed from dense blocks of samples.
-    epoch_reduction: with a smoothed loss, an epoch ends at this share of its first gap, or at the
-        required gap; 0: only at the required gap.
+    epoch_reduction: with a smoothed loss, share of its first gap at which an epoch ends; 0: none.
     start: the end of a solver over the same samples whose penalties are a multiple of these.
     hessian_size: number of samples for the first Hessian; 0: all.
     """
@@ -147,10 +140,7 @@ class NewtonSolver(Solver):
         self._first_loss, self._hessian_size = start.first_loss, 0
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
-            alpha = 1 - self.margins  # in place from here on, because the array is large
-            alpha *= self.factor
-            alpha *= self.curvature
-            self.alpha = np.clip(alpha, 0, self.upper, out=alpha)
+            self.alpha = self._dual_variables()
             return
         self.factor = self._tuning.first_factor * _first(self.upper) / _first(start.first_loss.upper)
         ratio, sqnorm = _first(self.upper) / _first(start.upper), float(self.w @ self.w)
@@ -159,6 +149,15 @@ class NewtonSolver(Solver):
             self.alpha = np.minimum(max(multiple, min(ratio, 1.0)) * start.alpha, self.upper)
         else:  # samples at their upper bound stay there, without rounding
             self.alpha = np.where(start.alpha == start.upper, self.upper, ratio * start.alpha)
+
+    def _dual_variables(self, centre=None):
+        """Return the dual variables at w, smoothed around a centre (ndarray of float64, shape (m,))."""
+        alpha = 1 - self.margins  # in place from here on, because the array is large
+        alpha *= self.factor
+        alpha *= self.curvature
+        if centre is not None:
+            alpha += centre
+        return np.clip(alpha, 0, self.upper, out=alpha)
 
     @property
     def end(self):

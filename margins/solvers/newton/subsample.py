@@ -1,14 +1,12 @@
 """Newton steps that start on a subsample, for data with many more samples than features.
 
-A smoothed loss takes many steps. But the optimum over a subsample of about a hundred samples per feature
-is close to the optimum over all samples: its objective is larger by a share of about n_features / size.
-Each sample of the subsample represents several, so its U_k is multiplied by their number. Then the dual
-variables of all samples are computed from this w, with the smoothing reached, and few steps over all
-samples remain.
+A smoothed loss takes many steps. But the optimum over about a hundred samples per feature is close to
+the optimum over all: its objective is larger by a share of about n_features / size. Each sample
+represents several, so its U_k is multiplied by their number. Then the dual variables of all samples are
+computed from this w, with the smoothing reached, and few steps over all samples remain.
 
-A subsample can be misleading: if it is separable and the data are not, its w is too long. Then its steps
-do not converge soon, or the objective over all samples exceeds the subsample's. The solver then stops,
-and the plan continues without it.
+A subsample is misleading if it is separable and the data are not: then its steps do not converge soon,
+or the objective over all samples exceeds the subsample's. The solver stops, and the plan continues.
 
 **Source**: White (1982), Maximum likelihood estimation of misspecified models.
 """
@@ -47,7 +45,7 @@ class SubsampledNewtonSolver(NewtonSolver):
             return self._report(run, 0, n_accesses + m, check_gap=False)
         self.w, self.margins = objective.w, margins
         self.factor = loss.factor * len(subsample) / m
-        self.alpha = self._dual_variables()
+        self.alpha = self._dual_variables(0.5 * self.upper)
         run.weights.assign(self.data, self.alpha, combination(self.data, self._all, self.alpha))
         return self._report(run, len(subsample), n_accesses + m, check_gap=False)
 
@@ -63,11 +61,3 @@ class SubsampledNewtonSolver(NewtonSolver):
         hessian = DenseHessian(self.data, self.curvature, self._in_blocks)
         samples = self.data, subsample, np.zeros(len(self.w)), 0.0
         return Objective(*samples, self.w, self.margins[subsample], loss, hessian), loss
-
-    def _dual_variables(self):
-        """Return the dual variables at w, an ndarray of float64 of shape (m,)."""
-        alpha = 1 - self.margins  # in place from here on, because the array is large
-        alpha *= self.factor
-        alpha *= self.curvature
-        alpha += 0.5 * self.upper
-        return np.clip(alpha, 0, self.upper, out=alpha)

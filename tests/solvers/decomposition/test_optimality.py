@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from margins.solvers.decomposition._optimality import gradient_of, violations_of
+from margins.solvers.decomposition._subproblem import gradient_of, violations_of
 
 
 def problem(seed, m=50):

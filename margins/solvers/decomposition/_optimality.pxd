@@ -1,2 +1,0 @@
-# cython: language_level=3
-"""Optimality of dual variables, which only Python code computes."""
