@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from sample_problems import tuning_with
 
-from margins.estimators import margin_classifier
+from margins.estimators import algorithm
 from margins.solvers import auto
 
 collect_ignore = ["helpers"]  # no tests, nor examples: they would be imported a second time for these
@@ -84,7 +84,7 @@ def tuned(monkeypatch):
 
     def tune(**sections):
         plan = functools.partial(auto.plan, tuning=tuning_with(**sections))
-        monkeypatch.setattr(margin_classifier, "plan", plan)
+        monkeypatch.setattr(algorithm, "plan", plan)
 
     return tune
 
