@@ -61,8 +61,8 @@ CALLS = {
     ),
 }
 COMMANDS = {
-    "margins train": (["skops"], ["train", NO_FILE, "model"]),
-    f"{NO_FILE}: reading a model file": (["skops"], ["predict", NO_FILE, NO_FILE, "predictions"]),
+    "margins train": (["skops"], ["train", NO_FILE, "m.skops"]),
+    "no.skops: reading a model file": (["skops"], ["predict", "no.skops", NO_FILE, "predictions"]),
     "margins export": (["skl2onnx", "skops"], ["export", NO_FILE, "model.onnx"]),
     "margins compare --json": (["pandas"], ["compare", NO_FILE, "pdm", "mpu", "--json"]),
     "table.csv: reading it": (["pandas", "pyarrow"], ["explain", "table.csv"]),

@@ -6,6 +6,8 @@ from margins.cli.output import label_text, note, print_json, print_table
 from margins.cli.samples import classifier_of, read_samples
 from margins.optional import require
 
+# The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
+SKOPS = ".skops"
 # Words that shell users write, and their Python values.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
@@ -159,7 +161,7 @@ def read_model(path, trusted=(), as_file=False):
     """
     from margins.readers.models import LinearFile, is_model, parsed_model
 
-    contents = contents_of(path)
+    contents = b"" if path.endswith(SKOPS) else contents_of(path)
     if is_model(contents):
         model = parsed_model(contents, path)
         if as_file and isinstance(model, LinearFile):

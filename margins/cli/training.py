@@ -6,14 +6,11 @@ import warnings
 
 from margins.cli.errors import DONE, NOT_PROVEN, samples_of
 from margins.cli.files import MODEL, check_output, check_replaceable, write_whole
-from margins.cli.models import check_as_text, checked, contents_of_model, make_classifier
+from margins.cli.models import SKOPS, check_as_text, checked, contents_of_model, make_classifier
 from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
 from margins.cli.samples import arrays_of, classifier_of, name_of, note_of
 from margins.cli.several import check_alike, files_and_model, reason_to_stream
 from margins.optional import require
-
-# The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
-SKOPS = ".skops"
 
 # Numbers of a certificate, in the order of the report.
 PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_bound")
