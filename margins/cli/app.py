@@ -139,6 +139,7 @@ def evaluate():
 @click.option("-C", "C", type=float, help="Penalty of the soft margin; inf: the hard margin.")
 @click.option("--alpha", type=float, help="Instead of -C: C is 1 / (alpha * number of samples).")
 @click.option("--loss", metavar="NAME", help="Loss: squared_hinge or hinge.")
+@click.option("--free-intercept", is_flag=True, help="The intercept was not penalised.")
 @click.option("--class-weight", metavar="WEIGHTS", help="balanced, or LABEL=WEIGHT,...")
 @click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Of the bound.")
 @trusted
@@ -149,8 +150,9 @@ def evaluate():
 def certify():
     """Prove how far MODEL is above the optimum of its problem, with the samples DATA of its training.
 
-    MODEL is a file of `train`, LIBLINEAR or LIBSVM. Texts of the two programs state the loss and the
-    intercept, but not C: give -C or --alpha.
+    MODEL is a file of `train`, LIBLINEAR or LIBSVM. Texts do not state C: give -C or --alpha. They say
+    that the intercept of a linear model was penalised, and the loss of a kernel model the hinge loss:
+    otherwise give --free-intercept, --loss squared_hinge.
     """
 
 

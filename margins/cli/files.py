@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import NamedTuple
 
 from margins.cli.errors import unreadable
 
+# The first lines of models of LIBLINEAR and LIBSVM.
+TEXT_MODEL = re.compile(rb"solver_type \w+\r?\nnr_class \d|svm_type \w+\r?\nkernel_type \w")
 # The first bytes of compressed files, regardless of their names, and the module that reads each.
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 
@@ -174,15 +177,13 @@ def _status(path, stream):
     return None
 
 
-def _first_bytes(path):
+def _first_bytes(path, n=16):
     with open(path, "rb") as file:
-        return file.read(16)
+        return file.read(n)
 
 
 def _is_model(path):
-    from margins.readers.models import is_model
-
-    if is_model(_first_bytes(path)):
+    if TEXT_MODEL.match(_first_bytes(path, 80)):
         return True
     import zipfile
 

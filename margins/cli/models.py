@@ -168,7 +168,12 @@ def read_model(path, trusted=(), as_file=False):
             return model
         from margins.interchange.libsvm import classifier_of_file
 
-        return classifier_of_file(model, path)
+        classifier = classifier_of_file(model, path)
+        if classifier.kernel == "precomputed":
+            raise unreadable(
+                f"{path}: a precomputed kernel is for Python: margins.interchange.load_libsvm."
+            )
+        return classifier
     require(f"{path}: reading a model file", "skops")
     from margins import persistence
 

@@ -22,11 +22,17 @@ from margins.certificate import Certificate, Standing
 from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, of_each, rows_of
 from margins.data.chunks import Chunks, is_in_parts, read_chunk
-from margins.data.validation import n_rows_of, validate_matrix, validate_samples, weighted_samples
+from margins.data.validation import (
+    n_rows_of,
+    validate_matrix,
+    validate_samples,
+    weighted_samples,
+    weights_given,
+)
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
-from margins.interchange.solutions import CALLER, Part, Samples, Solution, read_model
+from margins.interchange.solutions import CALLER, Part, Samples, Solution, is_of_pairs, read_model
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.linalg.threads import n_threads_of, team_of
@@ -195,10 +201,13 @@ def certify(
         "coef0": coef0,
     }
     stated = {name: value for name, value in arguments.items() if value is not None}
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    if hasattr(model, "steps"):
-        X, model = model[:-1].transform(X), model[-1]
+    while hasattr(model, "best_estimator_") or hasattr(model, "steps"):
+        if hasattr(model, "steps"):
+            X, model = model[:-1].transform(X) if len(model.steps) > 1 else X, model[-1]
+        else:
+            model = model.best_estimator_
+    if isinstance(X, Chunks) and not (y is None and sample_weight is None):
+        raise ValueError(f"y and sample_weight of {CALLER} must be None: Chunks hold them.")
     if y is None and not is_in_parts(X):
         raise ValueError(f"y of {CALLER} must be passed unless X is Chunks. Got None.")
     if hasattr(model, "n_features_in_") and not is_in_parts(X):
@@ -206,7 +215,7 @@ def certify(
     y = None if y is None or is_in_parts(X) else np.asarray(y)
     weight = None
     if sample_weight is not None and not is_in_parts(X):
-        weight = np.broadcast_to(np.asarray(sample_weight, float), len(y))
+        weight = weights_given(CALLER, len(y), sample_weight)
     samples = Samples(y, weight, lambda: _n_samples(X))
     solution = read_model(model, stated, samples)
     proven: Any
@@ -405,11 +414,11 @@ class _ProvenParts:
 
     def __init__(self, model: Any, parts: list[Part], X: Any, accuracy: float, n_jobs: Any) -> None:
         self._X, self._classes, self._parts = X, np.asarray(model.classes_), []
-        self._has_pairs = hasattr(model, "pairwise_indices_")
+        self._has_pairs, self._columns = is_of_pairs(model), []
         for part in parts:
-            of_part = X[part.rows]
-            if getattr(model, "pairwise_indices_", None) is not None:
-                of_part = of_part[:, part.rows]
+            is_pairwise = getattr(model, "pairwise_indices_", None) is not None
+            self._columns.append(part.rows if is_pairwise else slice(None))
+            of_part = X[part.rows][:, self._columns[-1]]
             solution = part.model
             if not isinstance(solution, Solution):
                 of_labels = Samples(part.y, part.sample_weight, part.y.__len__)
@@ -429,7 +438,12 @@ class _ProvenParts:
 
     def _predicted(self, models: list[Any]) -> Any:
         """Return the predictions of binary models together."""
-        scores = np.column_stack([model.decision_function(self._X) for model in models])
+        scores = np.column_stack(
+            [
+                model.decision_function(self._X[:, columns])
+                for model, columns in zip(models, self._columns, strict=True)
+            ]
+        )
         # The second class of a pair is positive in OneVsOneClassifier, the first one here.
         return self._scheme().predict(-scores if self._has_pairs else scores, self._classes)
 

@@ -6,6 +6,7 @@ scikit-learn-intelex and cuML share. None of these libraries is imported for it.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,9 +18,11 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.parameters import Interval, check
 from margins.training.schemes import fitted_scheme, scheme_of
 
 CALLER = "certify"
+POSITIVE = Interval(0, math.inf, "right")
 LOSSES = ("hinge", "squared_hinge")
 # Parameters of MarginClassifier that belong to its problem.
 OF_PROBLEM = ("C", "loss", "class_weight", "penalize_intercept", "intercept_scaling", "multi_class")
@@ -120,26 +123,34 @@ def _check(model: Any, name: str, *allowed: Any) -> Any:
     return value
 
 
-def _weights_by_class(model: Any, samples: Samples) -> Any:
-    """Return the factor of C for each class of a fitted estimator, or None."""
+def _weights_by_class(model: Any, samples: Samples, balances_weights: bool = False) -> Any:
+    """Return the factor of C for each class of a fitted estimator, or None.
+
+    `balances_weights`: "balanced" counts sample weights, since scikit-learn has that.
+    """
     if model.class_weight is None:
         return None
     if samples.y is None:
         raise ValueError(f"class_weight of {type(model).__name__} must be None if X is in chunks.")
     from sklearn.utils.class_weight import compute_class_weight
 
-    classes = np.asarray(model.classes_)
-    return compute_class_weight(model.class_weight, classes=classes, y=samples.y)
+    arguments: dict[str, Any] = {"classes": np.asarray(model.classes_), "y": samples.y}
+    if balances_weights and "sample_weight" in inspect.signature(compute_class_weight).parameters:
+        arguments["sample_weight"] = samples.weight
+    return compute_class_weight(model.class_weight, **arguments)
 
 
-def _linear(model: Any, facts: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+def _linear(
+    model: Any, facts: dict[str, Any], samples: Samples, balances_weights: bool = False
+) -> Solution | list[Part]:
     """Return LinearSVC or SGDClassifier.
 
     With several classes, class_weight multiplies C of the positive class of a problem only.
     """
     coef, classes = host_array(model.coef_), np.asarray(model.classes_)
     intercept = np.broadcast_to(host_array(model.intercept_).ravel(), len(coef))
-    fit_intercept, weights = bool(model.fit_intercept), _weights_by_class(model, samples)
+    fit_intercept = bool(model.fit_intercept)
+    weights = _weights_by_class(model, samples, balances_weights)
     facts = {**facts, "class_weight": None}
     if weights is not None and len(classes) == 2:
         facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
@@ -164,12 +175,13 @@ def _linear_svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
         "intercept_scaling": float(getattr(model, "intercept_scaling", 1.0)),
         "class_weight": model.class_weight,
     }
-    return _linear(model, _agreed(model, stated, facts), samples)
+    return _linear(model, _agreed(model, stated, facts), samples, balances_weights=True)
 
 
 def _sgd(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
     """Return SGDClassifier, whose objective alpha |w|^2 / 2 plus the mean loss has C = 1 / (alpha m)."""
     _check(model, "penalty", "l2")
+    _check(model, "early_stopping", False)  # it trains on an unknown part of the samples
     if not model.alpha > 0:
         raise ValueError(
             f"alpha of the SGDClassifier passed to {CALLER} must be > 0. Got {model.alpha!r}."
@@ -195,6 +207,8 @@ def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
         **{name: getattr(model, name) for name in OF_KERNEL},
     }
     facts = _agreed(model, stated, facts)
+    if isinstance(model.gamma, str):  # of all samples, also those of weight 0
+        facts["gamma"] = float(getattr(model, "_gamma", 0.0)) or model.gamma
     weights, classes = _weights_by_class(model, samples), np.asarray(model.classes_)
     if weights is not None:
         facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
@@ -207,6 +221,10 @@ def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
 def _at_support(dual_coef: np.ndarray, support: Any, samples: Samples) -> np.ndarray:
     """Return the dual variables of all samples, given those of the support vectors."""
     support, n_samples = host_array(support).astype(int), samples.n_samples()
+    if samples.weight is not None and not samples.weight.all():
+        # SVC numbers support vectors among the samples of positive weight.
+        kept = np.flatnonzero(samples.weight)
+        support = kept[np.minimum(support, len(kept) - 1)]
     if len(support) and support.max() >= n_samples:
         raise ValueError(
             f"X of {CALLER} must be the samples that the model was fitted to, because its dual "
@@ -233,7 +251,14 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
         facts["intercept_scaling"] = math.sqrt(square)
     is_from_file = not hasattr(model, "n_iter_")  # of LIBLINEAR or LIBSVM, which states less
     if is_from_file:
-        free = ("alpha", "class_weight", "penalize_intercept")
+        if facts["multi_class"] == "ovr" and len(model.classes_) > 2 and "class_weight" in stated:
+            raise ValueError(
+                f"class_weight of {CALLER} must be omitted for a file with several classes: in "
+                "LIBLINEAR it multiplies C of the positive class only. Pass its models one by one."
+            )
+        free = ["alpha", "class_weight", "penalize_intercept"]
+        # A file of LIBSVM says C-SVC whatever the loss that this library fitted.
+        free += ["loss"] if facts["multi_class"] == "ovo" or not hasattr(model, "coef_") else []
         facts |= {name: stated[name] for name in free if name in stated}
         facts["C"] = _penalty_of(stated, samples)
     facts = _agreed(model, stated, facts)
@@ -255,7 +280,9 @@ def _penalty_of(stated: dict[str, Any], samples: Samples) -> float:
         raise ValueError(
             f"Exactly one of C and alpha of {CALLER} must be passed for a model that does not state it."
         )
-    return float(stated["C"]) if "C" in stated else 1 / (stated["alpha"] * samples.n_samples())
+    name = "C" if "C" in stated else "alpha"
+    check(name, CALLER, stated[name], POSITIVE)
+    return float(stated["C"]) if name == "C" else 1 / (stated["alpha"] * samples.n_samples())
 
 
 def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples) -> Solution:
@@ -263,6 +290,13 @@ def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples)
     if len(model) != 2:
         raise ValueError(f"model of {CALLER} must be {ALLOWED}. Got a tuple of {len(model)} elements.")
     facts = {**stated, "C": _penalty_of(stated, samples)}
+    has_no_effect = [name for name in OF_KERNEL[1:] if facts.get("kernel", "linear") == "linear"]
+    has_no_effect += ["penalize_intercept", "intercept_scaling"] if model[1] is None else []
+    if facts.get("penalize_intercept") is False:
+        has_no_effect.append("intercept_scaling")
+    for name in has_no_effect:
+        if name in stated:
+            raise ValueError(f"{name} of {CALLER} must be omitted: it has no effect here.")
     values = np.atleast_2d(host_array(model[0]))
     has_intercept = model[1] is not None
     intercept = host_array(model[1] if has_intercept else 0.0).ravel()
@@ -281,12 +315,18 @@ def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples)
     return Solution(optimum, None, intercept, dual_coef=values)
 
 
+def is_of_pairs(model: Any) -> bool:
+    """Return whether a model has an estimator for each pair of several classes."""
+    return hasattr(model, "pairwise_indices_") and len(model.classes_) > 2
+
+
 def _meta(model: Any, stated: dict[str, Any], samples: Samples) -> list[Part]:
     """Return the binary models of OneVsRestClassifier or OneVsOneClassifier."""
     _agreed(model, stated, {})
     classes, y, weight = np.asarray(model.classes_), samples.y, samples.weight
-    has_pairs = hasattr(model, "pairwise_indices_")
-    parts = []
+    if y is None:
+        raise ValueError(f"X of {CALLER} must be in memory for a {type(model).__name__}. Got chunks.")
+    has_pairs, parts = is_of_pairs(model), []
     labels = scheme_of("ovo" if has_pairs else "ovr", len(classes)).labels(classes)
     for estimator, label in zip(model.estimators_, labels, strict=True):
         rows = np.flatnonzero(np.isin(y, label)) if has_pairs else slice(None)

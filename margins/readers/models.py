@@ -146,7 +146,7 @@ class _Reader:
                 value = kind(word)
             except ValueError:
                 value = np.nan
-            if not (np.isfinite(value) and value >= smallest):
+            if not smallest <= value < np.inf or (value == -np.inf):
                 what = "an integer" if kind is int else "a finite number"
                 limit = f" of at least {smallest}" if smallest > -np.inf else ""
                 problem = f"{name} must be {what}{limit}. Got {word[:40]!r}"
@@ -164,6 +164,8 @@ class _Reader:
         """Return the labels, which are distinct."""
         (n_classes,) = self._numbers("nr_class", kind=int, smallest=2)
         labels = self._numbers("label", n_classes, int)
+        if max(map(abs, labels)) > LARGEST_LABEL:
+            raise self._malformed(self._lines["label"], "labels must be integers of 32 bits")
         if len(set(labels)) < n_classes:
             raise self._malformed(self._lines["label"], "labels must be distinct")
         return labels

@@ -128,6 +128,32 @@ def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
     assert result.code == 3 and "must be omitted, or 1.0" in result.err
 
 
+def test_certify_is_told_what_a_text_does_not_say(run, train_file, tmp_path):
+    options = {"squared": ("--kernel", "rbf"), "free": ("-p", "penalize_intercept=false")}
+    stated = {"squared": ("--loss", "squared_hinge"), "free": ("--free-intercept",)}
+    for name, trained in options.items():
+        run("train", train_file, tmp_path / name, "--eps", "1e-6", *trained)
+        result = run("certify", tmp_path / name, train_file, "-C", "1", *stated[name], "--json").json
+        assert result["certificates"][0]["gap"] < 1e-4 and result["n_different"] == 0
+    wide = tmp_path / "wide.svm"
+    wide.write_text(train_file.read_text().replace("\n", " 9:1\n", 1))
+    result = run("certify", tmp_path / "free", wide, "-C", "1")
+    assert result.code == 3 and "has more" in result.err
+
+
+def test_models_that_the_shell_cannot_use_and_notes_that_are_no_models(run, train_file, tmp_path):
+    model = tmp_path / "precomputed"
+    model.write_text(
+        "svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
+        "nr_sv 1 1\nSV\n1 0:1\n-1 0:2\n"
+    )
+    result = run("predict", model, train_file)
+    assert result.code == 3 and "precomputed kernel is for Python" in result.err
+    notes = tmp_path / "notes"
+    notes.write_text("solver_type of heat pumps\nmore notes\n")
+    assert run("train", train_file, notes).code == 3 and "heat pumps" in notes.read_text()
+
+
 def test_a_study_of_one_setting_has_no_inner_folds(run, train_file):
     text = run("study", train_file, "-g", "C=1", "--outer", "3").out
     assert text.startswith("parameter search of") and "\n2 " in text and "\n3 " not in text

@@ -42,7 +42,7 @@ def exact_objective(X, y, w, b, C, loss, is_penalised):
 def test_the_gap_brackets_the_true_one(loss, intercept):
     X, y = integers(m=14, d=3)
     penalize, rng = INTERCEPTS[intercept], np.random.default_rng(0)
-    parameters = {"loss": loss, "penalize_intercept": penalize is not False}
+    parameters = {"loss": loss} | ({} if penalize is None else {"penalize_intercept": penalize})
     optimum = margins.MarginClassifier(
         C=0.5, eps=1e-8, fit_intercept=penalize is not None, random_state=0, **parameters
     ).fit(X, y)
@@ -155,6 +155,30 @@ def test_frames_lists_and_one_weight_for_all_are_samples_too():
         assert result.n_different == expected.n_different
 
 
+def test_weights_of_zero_and_balanced_ones_are_those_of_the_model():
+    X, y = clouds(2, m=70)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    weight = np.ones(70)
+    weight[40:43] = 0  # SVC numbers support vectors without these samples
+    for kernel in ("linear", "rbf"):
+        model = SVC(kernel=kernel, tol=1e-8).fit(X, y, sample_weight=weight)
+        assert margins.certify(model, X, y, sample_weight=weight).certificates[0].gap < 1e-6
+    weight = np.random.default_rng(0).uniform(0.1, 3, 70)
+    balanced = LinearSVC(class_weight="balanced", tol=1e-10, max_iter=10**6).fit(X, y, weight)
+    assert margins.certify(balanced, X, y, sample_weight=weight).certificates[0].gap < 1e-6
+
+
+def test_pairs_of_two_classes_and_of_precomputed_kernels():
+    X, y = clouds(2, m=40)
+    result = margins.certify(OneVsOneClassifier(LinearSVC(tol=1e-9, max_iter=10**5)).fit(X, y), X, y)
+    assert result.certificates[0].gap < 1e-5 and result.n_different == 0
+    X, y = clouds(3, m=45)
+    model = OneVsOneClassifier(SVC(kernel="precomputed", tol=1e-9)).fit(X @ X.T, y)
+    result = margins.certify(model, X @ X.T, y)
+    assert all(c.gap < 1e-5 for c in result.certificates) and result.n_different == 0
+
+
 def test_models_of_several_steps_are_read_to_the_last():
     X, y = clouds(2, m=80)
     pipeline = make_pipeline(StandardScaler(), LinearSVC(random_state=0))
@@ -163,6 +187,8 @@ def test_models_of_several_steps_are_read_to_the_last():
     best = grid.best_estimator_
     alone = margins.certify(best[-1], best[:-1].transform(X), y)
     assert result.certificates == alone.certificates
+    nested = make_pipeline(make_pipeline(StandardScaler()), make_pipeline(LinearSVC(random_state=0)))
+    assert margins.certify(nested.fit(X, y), X, y).certificates[0].gap < 0.01
 
 
 @pytest.mark.parametrize("name", margins.available())
@@ -229,6 +255,12 @@ def test_chunks_have_the_certificates_of_arrays(loss):
         assert one.primal == pytest.approx(other.primal, rel=1e-9)
         assert one.dual == pytest.approx(other.dual, rel=2e-4)
     assert parts.n_different == whole.n_different
+    for refused in (
+        lambda chunks: margins.certify(model, chunks, y),
+        lambda chunks: margins.certify(OneVsRestClassifier(LinearSVC()).fit(X, y), chunks),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            refused(Chunks.of_rows(X, y, n_rows=20))
 
 
 def test_the_classes_that_a_hard_margin_separates():
@@ -283,6 +315,7 @@ WRONG = {
     "alpha of C": (LinearSVC(), {"alpha": 1}, ValueError, "alpha of certify must be omitted"),
     "another loss stated": (SVC(), {"loss": "squared_hinge"}, ValueError, "or 'hinge', which SVC"),
     "arguments of parts": (OneVsRestClassifier(SVC()), {"C": 1}, ValueError, "must be omitted"),
+    "a part of the samples": (SGDClassifier(early_stopping=True), {}, ValueError, "early_stopping"),
     "no accuracy": (LinearSVC(), {"accuracy": 0}, ValueError, "accuracy"),
 }
 
@@ -305,7 +338,11 @@ SAMPLES = {
     "no labels": (fitted(LinearSVC()), X, None, {}, "y of certify must be passed"),
     "neither C nor alpha": (ARRAYS, X, Y, {}, "Exactly one of C and alpha"),
     "both": (ARRAYS, X, Y, {"C": 1, "alpha": 1}, "Exactly one of C and alpha"),
-    "a wrong C": (ARRAYS, X, Y, {"C": -1}, "C of MarginClassifier"),
+    "a wrong C": (ARRAYS, X, Y, {"C": -1}, "C of certify"),
+    "no alpha": (ARRAYS, X, Y, {"alpha": 0}, "alpha of certify"),
+    "a text": (ARRAYS, X, Y, {"C": "1"}, "C of certify"),
+    "no kernel": (ARRAYS, X, Y, {"C": 1, "gamma": 1}, "gamma of certify must be omitted"),
+    "no intercept": ((ARRAYS[0], None), X, Y, {"C": 1, "penalize_intercept": True}, "must be omitted"),
     "a longer tuple": ((*ARRAYS, 1), X, Y, {"C": 1}, "tuple of 3"),
     "shape of coef": ((np.ones(5), 0.0), X, Y, {"C": 1}, r"must have shape \(1, 4\)"),
     "shape of intercept": ((np.ones(4), [0.0, 1.0]), X, Y, {"C": 1}, "intercept of certify"),

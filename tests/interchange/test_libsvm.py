@@ -219,6 +219,7 @@ MALFORMED = {
     (LINEAR_FILE, "L2R_L1LOSS_SVC_DUAL", "L2R_LR"): (1, "solver_type must be one of L2R_L2LOSS"),
     (LINEAR_FILE, "nr_class 2", "nr_class two"): (2, "nr_class must be an integer of at least 2"),
     (LINEAR_FILE, "label 1 -1", "label 1 1"): (3, "labels must be distinct"),
+    (LINEAR_FILE, "label 1 -1", f"label 1 {10**20}"): (3, "integers of 32 bits"),
     (LINEAR_FILE, "label 1 -1", "label 1"): (3, "label must have 2 values. Got 1"),
     (LINEAR_FILE, "nr_feature 2\n", ""): (5, "nr_feature must be given before the table"),
     (LINEAR_FILE, "nr_feature 2", "nr_feature 0"): (4, "of at least 1"),
