@@ -45,8 +45,9 @@ class AlmaState(LoopState):
         self.norms = largest * np.sum(ratios**self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
-        vectors = self.v, self.u, self.beta, self.scalars
-        return _alma.process(data, order, self.norms, self.p, self.eps, *vectors)
+        return _alma.process(
+            data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
+        )
 
     def recompute(self, data):
         _alma.recompute(data, self.p, self.v, self.u, self.beta, self.scalars)

@@ -116,9 +116,16 @@ def make_binary_data(
     rows, sqnorms, positive, sq_intercept_scaling, diag, upper, has_free_intercept=False, weight=None
 ):
     """Return the samples of one binary problem (BinaryData)."""
-    labels, diag, upper = LABELS.take(positive), of_each(diag, rows.n_rows), of_each(upper, rows.n_rows)
-    samples = rows, labels, sqnorms, sq_intercept_scaling, diag, upper
-    return BinaryData(*samples, has_free_intercept=has_free_intercept, weight=weight)
+    return BinaryData(
+        rows,
+        LABELS.take(positive),
+        sqnorms,
+        sq_intercept_scaling,
+        of_each(diag, rows.n_rows),
+        of_each(upper, rows.n_rows),
+        has_free_intercept=has_free_intercept,
+        weight=weight,
+    )
 
 
 def sum_of_each(value, m):

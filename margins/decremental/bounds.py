@@ -74,9 +74,22 @@ def sums_of(problem, alpha, directions, groups, numbers):
     drift = terms if has_weights else np.zeros(len(alpha))
     roundings = unit_of(len(problem)) * sizes if has_weights else terms
     sums = np.empty((len(alpha), 8))
-    models = alpha, directions, margins, roundings, lengths, groups, left_out
-    constants = problem.signs, problem.diag, problem.upper, problem.is_smooth, problem.is_free
-    sums_of_bounds(*models, *constants, N_ROUNDED * UNIT, sums)
+    sums_of_bounds(
+        alpha,
+        directions,
+        margins,
+        roundings,
+        lengths,
+        groups,
+        left_out,
+        problem.signs,
+        problem.diag,
+        problem.upper,
+        problem.is_smooth,
+        problem.is_free,
+        N_ROUNDED * UNIT,
+        sums,
+    )
     gap, bias, rests, rounded, curvature, ahead, behind, multiple = sums.T
     gap = gap + drift * drift
     if problem.is_free:

@@ -73,9 +73,16 @@ class Learned:
         if averaging is not None and (drops_dual or isinstance(averaging, MistakeHistory)):
             averaging = averaging.for_stream()  # the model has its mistakes
         scale = outcome.scale if math.isfinite(outcome.scale) and outcome.scale > 0 else 1.0
-        records = list(outcome.history), list(outcome.phases)
-        counts = outcome.n_epochs, outcome.n_accesses
-        return cls(weights, averaging, outcome.theta, scale, *records, *counts)
+        return cls(
+            weights,
+            averaging,
+            outcome.theta,
+            scale,
+            history=list(outcome.history),
+            earlier=list(outcome.phases),
+            n_epochs=outcome.n_epochs,
+            n_accesses=outcome.n_accesses,
+        )
 
     def as_stream(self, stream_type, keep_dual=False):
         """Return a stream that continues the fit, with a copy of its weights."""

@@ -181,10 +181,19 @@ class _Model:
     def outcome(self, specification, averaging):
         """Return the outcome of the model with one of its averagings (Outcome)."""
         hypothesis, data = hypothesis_of(self.weights, averaging, self.data), self.data
-        blank = {"certificate": None, "ending": None, "history": [], "phases": []}
-        scales = {"scale": specification.model_scale, "theta": self.parameters.theta}
-        model = specification, data, hypothesis, self.weights
-        return Outcome(*model, **blank, **scales, averaging=averaging)
+        return Outcome(
+            specification,
+            data,
+            hypothesis,
+            self.weights,
+            certificate=None,
+            ending=None,
+            history=[],
+            phases=[],
+            scale=specification.model_scale,
+            theta=self.parameters.theta,
+            averaging=averaging,
+        )
 
 
 class _Candidate:
@@ -196,11 +205,16 @@ class _Candidate:
         self.batch_key = int(estimator.random_state), str(estimator.shuffle), training_set
         sqradius = float(np.max(training_set.augmented_sqnorms(specification)))
         condition = estimator.chunk_rules(sqradius, specification).condition
-        scales = specification.sq_intercept_scaling, specification.theta
-        thresholds = condition.negative, condition.positive
-        limits = float(specification.offset_ratio), int(specification.max_iter)
-        codes = training_set.scheme.positive
-        self.jobs = [_Parameters(code, *scales, *thresholds, *limits) for code in codes]
+        parameters = _Parameters(
+            code=-1,  # of each binary problem
+            sq_intercept_scaling=specification.sq_intercept_scaling,
+            theta=specification.theta,
+            negative=condition.negative,
+            positive=condition.positive,
+            gain=float(specification.offset_ratio),
+            max_iter=int(specification.max_iter),
+        )
+        self.jobs = [parameters._replace(code=code) for code in training_set.scheme.positive]
         # The maximum number of updates by one sample, which an epoch adds at most once.
         bound, max_iter = specification.max_dual, specification.max_iter
         self.bound = float(bound) if bound < max_iter else math.inf

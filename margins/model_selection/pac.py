@@ -169,9 +169,18 @@ def online_to_pac(
     if weights is None:
         raise ValueError("stream of online_to_pac must have at least one example. Got none.")
     intercept = weights.label_sum if fit_intercept else 0.0
-    survived, suffice = history.n_right == needed, (most + 1) * needed
-    counts = n_examples, n_mistakes, needed, suffice
-    return PacHypothesis(weights.weights, intercept, survived, *counts, epsilon, delta, most)
+    return PacHypothesis(
+        weights.weights,
+        intercept,
+        history.n_right == needed,
+        n_examples,
+        n_mistakes,
+        needed,
+        (most + 1) * needed,
+        epsilon,
+        delta,
+        most,
+    )
 
 
 def _chunk(element: Any, where: str, weights: WeightVector | None) -> tuple[Any, NDArray[Any]]:

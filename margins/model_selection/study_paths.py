@@ -84,6 +84,11 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
         scores, n_epochs, n_updates, unproven = zip(*problems, strict=True)
         score_rows = np.stack(scores)
         scheme.set_absent(score_rows, training_set.samples.absent, 1.0)
-        scores, counts = scheme.decision(score_rows.T), (max(n_epochs), sum(n_updates))
-        trained[i] = Trained(scores, training_set.classes, *counts, worst_of(unproven))
+        trained[i] = Trained(
+            scores=scheme.decision(score_rows.T),
+            classes=training_set.classes,
+            n_iter=max(n_epochs),
+            n_updates=sum(n_updates),
+            unproven=worst_of(unproven),
+        )
     return trained

@@ -169,11 +169,18 @@ class PartitionedFit:
         weights = problem.C * self._by_class * scanned.totals_of(problem.fold)
         of_classes = np.array([weights[problem.positive], np.delete(weights, problem.positive).sum()])
         free, scaling = specification.has_free_intercept, specification.sq_intercept_scaling
-        scaling_of_constant = math.inf if free else scaling
-        loss = loss_of(setting.loss, of_classes)
-        constant = loss.constant_objective(np.array([1, -1]), scaling_of_constant)
-        largest_sqnorm, sizes = scanned.max_sqnorm + scaling, (scanned.n_samples, scanned.n_features)
-        summary = Summary(*sizes, scaling, free, largest_sqnorm, *losses, constant)
+        summary = Summary(
+            n_samples=scanned.n_samples,
+            n_features=scanned.n_features,
+            sq_intercept_scaling=scaling,
+            has_free_intercept=free,
+            max_sqnorm=scanned.max_sqnorm + scaling,
+            loss=losses[0],
+            mean_loss=losses[1],
+            constant=loss_of(setting.loss, of_classes).constant_objective(
+                np.array([1, -1]), math.inf if free else scaling
+            ),
+        )
         start = start_at_zero(setting.n_weights, losses[0])
         if points is not None:
             start, specification = start._replace(w=points[number]), specification._replace(max_iter=1)
@@ -188,8 +195,7 @@ class PartitionedFit:
         settings, scanned, executor = self._settings, self.scanned, self._executor
         specification, by_class = settings.specification, self._by_class
         n_weights = scanned.n_features + (specification.sq_intercept_scaling > 0)
-        sizes = n_weights, scanned.n_samples, scanned.n_stored
-        is_stored, in_blocks = plan_of_partitions(*sizes)
+        is_stored, in_blocks = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
         # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
         median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())

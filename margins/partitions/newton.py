@@ -95,10 +95,20 @@ class NewtonRun:
     def _outcome(self, ending, detail):
         """Return the outcome of the run, which has ended (Outcome)."""
         point = PrimalPoint(self._w, None, math.sqrt(self.data.sq_intercept_scaling), None)
-        records = self.history, self.phases
-        end = self.certificate, ending, *records, detail, self.loss
-        outcome = Outcome(self.specification, self.data, point, point, *end)
-        return outcome._replace(n_epochs=self.n_epochs, n_accesses=self.n_accesses)
+        return Outcome(
+            self.specification,
+            self.data,
+            hypothesis=point,
+            weights=point,
+            certificate=self.certificate,
+            ending=ending,
+            history=self.history,
+            phases=self.phases,
+            detail=detail,
+            loss=self.loss,
+            n_epochs=self.n_epochs,
+            n_accesses=self.n_accesses,
+        )
 
     def _evaluate(self, w, factor, base=None):
         """Evaluate a point in one pass, and set the point and its sums."""
@@ -157,6 +167,7 @@ class NewtonRun:
 
     def _has_improved(self, base):
         """Return True if the objective decreased enough or the gradient is the shortest so far."""
+        # To be shorter than only the last gradient is not enough: the steps could cycle.
         step, share = self._point.w - base.w, self._tuning.step_reduction
         slope = float(self._gradient(base, self._base_sums) @ step)
         slope_there = float(self._gradient(self._point, self._sums[0]) @ step)
@@ -254,9 +265,9 @@ class NewtonRun:
 
     def _certificate(self):
         """Return the certificate of the best weight vector so far."""
-        bounds = self._primal, self._dual
-        improvement = self._standing.improvement(*bounds)
-        return Certificate.from_bounds(*bounds, self._n_updates, improvement=improvement)
+        primal, dual = self._primal, self._dual
+        improvement = self._standing.improvement(primal, dual)
+        return Certificate.from_bounds(primal, dual, self._n_updates, improvement=improvement)
 
     def _length_of_features(self, w):
         """Return |w| over the features."""

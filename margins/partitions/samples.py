@@ -138,9 +138,19 @@ def first_reading(X, y, weight, chunk, name):
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)
     sample_weight = np.ones(X.shape[0]) if labels.weight is None else labels.weight
     totals = np.bincount(labels.codes, weights=sample_weight, minlength=len(labels.classes))
-    zeros, longest = np.zeros(len(totals)), float(sqnorms.max())
-    sizes = *X.shape, int(rows.n_stored)
-    counts = Counts(*sizes, labels.classes, totals, zeros, zeros, longest, 0.0, names)
+    zeros = np.zeros(len(totals))
+    counts = Counts(
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_stored=int(rows.n_stored),
+        classes=labels.classes,
+        totals=totals,
+        lightest=zeros,
+        heaviest=zeros,
+        max_sqnorm=float(sqnorms.max()),
+        median_sqnorm=0.0,
+        feature_names=names,
+    )
     return Read(X, rows, labels, sample_weight, sqnorms, counts)
 
 

@@ -461,8 +461,9 @@ class _Planner:
         """Return a solver of Newton steps, whose Hessian is stored if it is small."""
         costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
-            sizes = costs.adds_in_blocks, reduction
-            return NewtonSolver(None, *sizes, newton, self.start, costs.hessian_size)
+            return NewtonSolver(
+                None, costs.adds_in_blocks, reduction, newton, self.start, costs.hessian_size
+            )
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
         return NewtonSolver(max_read, False, reduction, newton, self.start)
 

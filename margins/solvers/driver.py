@@ -335,9 +335,15 @@ class Run:
     def end_phase(self):
         """Record the phase that has ended."""
         epochs, updates, accesses, seconds = self._begin
-        counts = self.n_epochs - epochs, self.weights.n_updates - updates, self.n_accesses - accesses
-        record = PhaseRecord(self.solver.name, *counts, time.perf_counter() - seconds)
-        self.phases.append(record)
+        self.phases.append(
+            PhaseRecord(
+                self.solver.name,
+                epochs=self.n_epochs - epochs,
+                updates=self.weights.n_updates - updates,
+                accesses=self.n_accesses - accesses,
+                seconds=time.perf_counter() - seconds,
+            )
+        )
 
     # ------------------------------------------------------------------------- the model that is kept
 
@@ -347,8 +353,9 @@ class Run:
             return
         weights = self.weights.copy()
         primal = None if self._primal is None else self._primal.with_dual_side(weights)
-        model = self.problem, self.features, weights, self.theta, primal
-        self._kept = Kept(*model, self.solver, self.proof)
+        self._kept = Kept(
+            self.problem, self.features, weights, self.theta, primal, self.solver, self.proof
+        )
 
     def _proves_kept(self):
         """Return True if the dual values since then prove the model that was kept."""
@@ -597,8 +604,17 @@ class Run:
         n_summed = 0 if self._rounding is None else self._rounding.n_accesses_summed
         problem, scale = self.problem, self.specification.model_scale
         n_accesses = 0 if is_fresh else self.n_accesses - n_summed
-        model = problem.data, problem.loss, self.hypothesis, self.weights, self.theta, scale
-        return Claim(*model, n_accesses, is_fresh, problem.original)
+        return Claim(
+            problem.data,
+            problem.loss,
+            self.hypothesis,
+            self.weights,
+            self.theta,
+            scale,
+            n_accesses,
+            is_fresh,
+            problem.original,
+        )
 
     def _outdate_proof(self):
         """Note that the model has changed since it was certified."""

@@ -125,8 +125,13 @@ class InteriorPointSolver(Solver):
         is_over = is_exhausted or (is_proven and has_few)
         if is_over:
             self._give(run)
-        sizes = len(self._included), len(self._upper)
-        return EpochReport(*sizes, 0, is_over, is_exhausted, dual_is_feasible=True)
+        return EpochReport(
+            n_changed=len(self._included),
+            n_accesses=len(self._upper),
+            check_gap=is_over,
+            is_exhausted=is_exhausted,
+            dual_is_feasible=True,
+        )
 
     def _update_best(self, required):
         """Compare the iterate, with fewer and fewer variables at bounds, with the best so far."""

@@ -363,10 +363,17 @@ class Proof(NamedTuple):
         best_dual = max(best_dual, bounds.dual)
         standing = self._standing_of(claim, bounds, products)
         certificate = _certificate_of(bounds, best_dual, standing, indefinite, weights.n_updates)
-        factors = bounds.primal_scale, bounds.dual_scale
-        # At once, because a small run certifies hundreds of epochs.
-        proven = certificate, products, *factors, best_dual, standing
-        return Proof(self.constant, indefinite, *proven, is_current=True)
+        return Proof(  # at once, because a small run certifies hundreds of epochs
+            self.constant,
+            indefinite,
+            certificate,
+            products,
+            bounds.primal_scale,
+            bounds.dual_scale,
+            best_dual,
+            standing,
+            is_current=True,
+        )
 
     def _standing_of(self, claim: Claim, bounds: Bounds, products: Any) -> Standing:
         """Return the standing of a claim whose products are known."""
@@ -381,8 +388,9 @@ class Proof(NamedTuple):
 
     def with_point(self, point: Bounds | ReturnedPoint | Certificate, n_updates: int) -> Proof:
         """Return the proof for a primal value and its margin, with the best dual value so far."""
-        proven = self.best_dual, self.standing, self.indefinite
-        return self._replace(certificate=_certificate_of(point, *proven, n_updates))
+        return self._replace(
+            certificate=_certificate_of(point, self.best_dual, self.standing, self.indefinite, n_updates)
+        )
 
     def as_returned(self, claim: Claim) -> Proof:
         """Return the proof with the primal value of the rounded coefficients, if it is another."""
@@ -404,8 +412,15 @@ class Proof(NamedTuple):
                 proof = proof._replace(primal_scale=point.scale)
         else:
             primals = (scale, primal), (self.primal_scale, self.certificate.rescaled_primal)
-            model = claim.loss, claim.data, claim.hypothesis, claim.weights
-            point = returned_bounds(*model, scale=scale, primals=primals, **state)
+            point = returned_bounds(
+                claim.loss,
+                claim.data,
+                claim.hypothesis,
+                claim.weights,
+                scale=scale,
+                primals=primals,
+                **state,
+            )
         if point is None:
             return proof
         proof = proof._replace(standing=self.standing.raised(point.primal - primal))

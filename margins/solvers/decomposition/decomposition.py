@@ -96,8 +96,9 @@ class DecompositionSolver(Solver):
         data, self._loss = run.data, run.loss
         m, loss = len(data), run.loss
         if data.rows.is_kernel:
-            sizes = self._tuning.whole, self._tuning.shared_whole
-            self._blocks = data.rows.blocks.make(self._densely, *sizes)
+            self._blocks = data.rows.blocks.make(
+                self._densely, self._tuning.whole, self._tuning.shared_whole
+            )
         else:  # the planner's strategy `whole`
             self._blocks = run.problem.gram
         self._signs = data.signs.astype(np.float64)
@@ -253,8 +254,9 @@ class DecompositionSolver(Solver):
 
     def _violations_after(self, state, change):
         """Return the same after changing the intercept and the gradient of the state."""
-        variables = self._signs, self._alpha, self._upper
-        return violations_of(state.gradient, change, *variables, self._diagonal)
+        return violations_of(
+            state.gradient, change, self._signs, self._alpha, self._upper, self._diagonal
+        )
 
     def _next_working_set(self, state):
         """Return half of the last working set, then the samples that violate optimality most.
@@ -299,10 +301,16 @@ class DecompositionSolver(Solver):
         gradient = margins[working_set] + diag * alpha - 1
         lower, above = as_single(-alpha * unit), as_single((upper - alpha) * unit)
         is_positive, moves = signs > 0, np.zeros(n, np.float32)  # moves of the signed variables
-        bounds = np.where(is_positive, lower, -above), np.where(is_positive, above, -lower)
-        limits = self._tuning.inner_reduction, self._tuning.max_pairs * n
-        slopes = as_single(diag / unit), as_single(signs * gradient)
-        n_pairs = self._minimise(Q, *slopes, moves, *bounds, *limits)
+        n_pairs = self._minimise(
+            Q,
+            as_single(diag / unit),
+            as_single(signs * gradient),
+            moves,
+            np.where(is_positive, lower, -above),
+            np.where(is_positive, above, -lower),
+            self._tuning.inner_reduction,
+            self._tuning.max_pairs * n,
+        )
         steps = as_single(signs * moves)
         if not np.isfinite(steps).all():  # beyond single precision: there is no optimum
             return 0

@@ -163,8 +163,16 @@ class NewtonSolver(Solver):
     def end(self):
         """The NewtonStart at the end of the solver, which shares its Hessian."""
         self._ensure_hessian()
-        hessian = self._hessian, self.curvature, self._first_loss
-        return NewtonStart(self.w, self.margins, *hessian, self._band, self.alpha, self.upper)
+        return NewtonStart(
+            self.w,
+            self.margins,
+            self._hessian,
+            self.curvature,
+            self._first_loss,
+            self._band,
+            self.alpha,
+            self.upper,
+        )
 
     def epoch(self, run):
         tuning = self._tuning
@@ -217,8 +225,9 @@ class NewtonSolver(Solver):
         n_read = hessian.n_read
         with one_thread():
             loss, start = self._smooth_loss(working_set), self._copy_of(self.margins, working_set)
-            samples = self.data, working_set, fixed, fixed_value
-            objective = Objective(*samples, self.w, start, loss, hessian)
+            objective = Objective(
+                self.data, working_set, fixed, fixed_value, self.w, start, loss, hessian
+            )
             share, min_gap = tuning.gap_share * run.required_gap, self._reduction * objective.gap
             max_steps = tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps
             n_steps = objective.minimise(share, min_gap, max_steps)
@@ -294,8 +303,9 @@ class NewtonSolver(Solver):
         """Return the indices of the samples of an epoch, ascending."""
         if math.isinf(self._band):
             return self._all
-        bounds, included = (self.alpha, self.upper), self._hessian.included
-        working_set = working_set_of(self.margins, *bounds, included, self._band)
+        working_set = working_set_of(
+            self.margins, self.alpha, self.upper, self._hessian.included, self._band
+        )
         # If the dual variables of the other samples are 0, their sum saves nothing.
         is_most = not self._has_bounds and len(working_set) > MOST * len(self.data)
         return self._all if is_most else working_set

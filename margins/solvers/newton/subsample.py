@@ -59,5 +59,5 @@ class SubsampledNewtonSolver(NewtonSolver):
         factor = weight * self._subsample.first_factor
         loss = SmoothLoss(0.5 * upper, upper, self.curvature[subsample], factor, is_smoothed=True)
         hessian = DenseHessian(self.data, self.curvature, self._in_blocks)
-        samples = self.data, subsample, np.zeros(len(self.w)), 0.0
-        return Objective(*samples, self.w, self.margins[subsample], loss, hessian), loss
+        fixed, margins = np.zeros(len(self.w)), self.margins[subsample]
+        return Objective(self.data, subsample, fixed, 0.0, self.w, margins, loss, hessian), loss
