@@ -1,10 +1,10 @@
 """`margins certify`: what is proven of a model that any program trained."""
 
-from margins.cli.errors import DONE, CommandError, samples_of, unreadable
+from margins.cli.errors import DONE, CommandError, samples_of
 from margins.cli.files import check_output
 from margins.cli.models import class_weight_of, read_model
 from margins.cli.output import print_json
-from margins.cli.samples import TrainingColumns, name_of, read_arrays, read_points
+from margins.cli.samples import TrainingColumns, name_of, read_training_samples
 from margins.cli.several import check_alike
 from margins.cli.training import PROVEN
 
@@ -16,26 +16,10 @@ def certify(
     sources = [read(path) for path in data]
     check_output()
     check_alike(sources)
-    import numpy as np
-    from scipy import sparse
-
     from margins.interchange.certification import certify as certificates_of
 
     model = read_model(model, trusted)
-    trained = TrainingColumns.of(model)
-    for source in sources:
-        if not source.is_table and read_arrays(source, to_train=False).shape[1] > trained.n_features:
-            raise unreadable(f"{source.path}: must have the features of the model, and has more.")
-    parts = [read_points(source, trained, needs_labels=True) for source in sources]
-    X, y = parts[0]
-    if len(parts) > 1:
-        y = np.concatenate([part.y for part in parts])
-        if sources[0].is_table:
-            import pandas
-
-            X = pandas.concat([part.X for part in parts])
-        else:
-            X = sparse.vstack([part.X for part in parts], format="csr")
+    X, y = read_training_samples(sources, TrainingColumns.of(model))
     weights = None if class_weight is None else class_weight_of(class_weight)
     given = {"C": C, "alpha": alpha, "loss": loss, "class_weight": weights}
     given["penalize_intercept"] = False if free_intercept else None

@@ -207,7 +207,24 @@ def read_points(source, trained, *, needs_labels):
     return Samples(X, y)
 
 
-def read_point_arrays(source, trained):
+def read_training_samples(sources, trained):
+    """Return the Samples of all files that a model was trained on, with its features."""
+    if sources[0].is_table:
+        parts = [read_points(source, trained, needs_labels=True) for source in sources]
+        if len(parts) == 1:
+            return parts[0]
+        import numpy as np
+        import pandas
+
+        X = pandas.concat([part.X for part in parts])
+        return Samples(X, np.concatenate([part.y for part in parts]))
+    from margins.readers.svmlight import matrix_of
+
+    parts = [read_point_arrays(source, trained, may_have_more=False) for source in sources]
+    return Samples(*matrix_of(_joined(parts), trained.n_features))
+
+
+def read_point_arrays(source, trained, *, may_have_more=True):
     """Return the samples of a file in svmlight's format, with features that the model may lack."""
     d, names = trained.n_features, trained.names
     if names is not None:
@@ -224,6 +241,8 @@ def read_point_arrays(source, trained):
         source = source._replace(zero_based=trained.first_index == 0)
     arrays = read_arrays(source, to_train=False)
     if arrays.shape[1] > d:
+        if not may_have_more:
+            raise unreadable(f"{source.path}: must have the features of the model, and has more.")
         unknown = set(arrays.columns[arrays.columns >= d].tolist())
         largest = max(unknown) + 1 - source.zero_based
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"

@@ -141,6 +141,21 @@ def test_certify_is_told_what_a_text_does_not_say(run, train_file, tmp_path):
     assert result.code == 3 and "has more" in result.err
 
 
+def test_certify_reads_each_file_once_and_like_the_file_of_the_training(run, train_file, tmp_path):
+    run("train", train_file, tmp_path / "m")
+    lines = train_file.read_text().splitlines(keepends=True)
+    parts = tmp_path / "first.svm", tmp_path / "second.svm"
+    parts[0].write_text(lines[0].replace(" ", " qid:1 ", 1) + "".join(lines[1:20]))
+    parts[1].write_text("".join(lines[20:]))
+    together = run("certify", tmp_path / "m", *parts, "-C", "1", "--json")
+    assert together.json == run("certify", tmp_path / "m", train_file, "-C", "1", "--json").json
+    assert together.err.count("qid") == 1
+    from_zero = tmp_path / "zero.svm"
+    from_zero.write_text("1 0:1 1:2\n-1 0:-1 1:-1\n1 0:2\n-1 1:-2\n")
+    run("train", from_zero, tmp_path / "zero.skops", "--zero-based")
+    assert run("certify", tmp_path / "zero.skops", from_zero, "--json").json["n_different"] == 0
+
+
 def test_models_that_the_shell_cannot_use_and_notes_that_are_no_models(run, train_file, tmp_path):
     model = tmp_path / "precomputed"
     model.write_text(
