@@ -54,15 +54,13 @@ def fit(classifier, arrays):
 
 def text_of_model(model):
     """Return a fitted classifier as the text of LIBLINEAR or LIBSVM (bytes)."""
-    from margins.readers.models import integer_label, linear_file, text_of
+    from margins.readers.models import linear_file, text_of
 
-    if not hasattr(model, "is_light") or not model.is_light:
-        from margins.interchange.libsvm import model_file
+    if getattr(model, "is_light", False):
+        return text_of(linear_file(model, model.coef_))
+    from margins.interchange.libsvm import model_file
 
-        return text_of(model_file(model))
-    labels = [integer_label(label) for label in model.classes_.tolist()]
-    rho = float(model.intercept_scaling) if model.fit_intercept else -1.0
-    return text_of(linear_file(labels, model.coef_, model.intercept_, rho, model.loss == "hinge"))
+    return text_of(model_file(model))
 
 
 def predictor_of(model):

@@ -120,27 +120,17 @@ def model_file(classifier: Any) -> LinearFile | KernelFile:
     """Return a fitted classifier in the form of one of the two programs."""
     classifier = selected(classifier)
     check_exportable(classifier, "dump_libsvm")
-    labels = [integer_label(label) for label in classifier.classes_.tolist()]
     scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_") and not scheme.has_pairs:
-        return _linear_file(classifier, labels)
+        file: LinearFile = linear_file(classifier, dense_coef(classifier))
+        return file
+    labels = [integer_label(label) for label in classifier.classes_.tolist()]
     if len(labels) > 2 and not scheme.has_pairs:
         raise TypeError(
             "classifier of dump_libsvm must separate pairs of classes, as LIBSVM does. Got one-vs-rest "
             "with a kernel: fit it with multi_class='ovo'."
         )
     return _kernel_file(classifier, labels)
-
-
-def _linear_file(classifier: Any, labels: list[int]) -> LinearFile:
-    """Return LIBLINEAR's form of a linear classifier."""
-    rho = -1.0
-    if classifier.fit_intercept:
-        is_free = not getattr(classifier, "penalize_intercept", True)
-        rho = 1.0 if is_free else float(classifier.intercept_scaling or 1.0)
-    coef, is_hinge = dense_coef(classifier), classifier.loss == "hinge"
-    file: LinearFile = linear_file(labels, coef, classifier.intercept_, rho, is_hinge)
-    return file
 
 
 def _kernel_file(classifier: Any, labels: list[int]) -> KernelFile:

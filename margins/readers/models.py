@@ -65,15 +65,19 @@ def integer_label(label):
     return int(label)
 
 
-def linear_file(labels, coef, intercept, rho, is_hinge):
-    """Return the LinearFile of a linear model whose classes, one or all against the rest, are sorted.
+def linear_file(classifier, coef):
+    """Return the LinearFile of a fitted linear classifier, except of pairs of classes.
 
-    coef: shape (1, n_features) for two classes, else (n_classes, n_features).
-    rho: value of the feature of the intercept; negative: there is none.
+    coef: its `coef_` as an ndarray.
     """
-    solver = "L2R_L1LOSS_SVC_DUAL" if is_hinge else "L2R_L2LOSS_SVC_DUAL"
+    solver = "L2R_L1LOSS_SVC_DUAL" if classifier.loss == "hinge" else "L2R_L2LOSS_SVC_DUAL"
+    labels = [integer_label(label) for label in classifier.classes_.tolist()]
     labels = labels[::-1] if len(labels) == 2 else labels
-    return LinearFile(solver, labels, coef.T, rho, intercept / abs(rho))
+    bias = -1.0
+    if classifier.fit_intercept:
+        is_free = not getattr(classifier, "penalize_intercept", True)
+        bias = 1.0 if is_free else float(classifier.intercept_scaling or 1.0)
+    return LinearFile(solver, labels, coef.T, bias, classifier.intercept_ / abs(bias))
 
 
 def by_sorted_label(model):
