@@ -16,8 +16,10 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     sources, model_path = [read(name) for name in data], model
     if as_json:
         check_output()
+    from margins.readers.models import LinearFile
+
     model = read_model(model, trusted, as_file=True)
-    is_linear_file = hasattr(model, "bias_weights")
+    is_linear_file = isinstance(model, LinearFile)
     if is_linear_file:
         from margins.cli.direct import predictor_of
 
@@ -42,10 +44,8 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
         labels_of_file = [label_text(label) for label in predicted.tolist()]
         labels += labels_of_file
         if true_labels is not None and set(true_labels.tolist()) & set(classes.tolist()):
-            n_labelled, n_correct = (
-                n_labelled + len(predicted),
-                n_correct + int((predicted == true_labels).sum()),
-            )
+            n_labelled += len(predicted)
+            n_correct += int((predicted == true_labels).sum())
         if scores:
             rows = values.reshape(len(labels_of_file), -1).tolist()
             labelled = zip(labels_of_file, rows, strict=True)

@@ -126,8 +126,9 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
 
         Only here, a fit asks where its samples are.
         """
-        in_memory = is_plain(X)  # at a glance
-        return (self._fit_in_memory if in_memory else self._fit_anywhere)(X, y, sample_weight)
+        if is_plain(X):  # at a glance
+            return self._fit_in_memory(X, y, sample_weight)
+        return self._fit_anywhere(X, y, sample_weight)
 
     def _fit_anywhere(self, X, y, sample_weight):
         """Return the same of samples that may be in partitions."""

@@ -188,17 +188,15 @@ def _from_kernel(model: KernelFile, path: Any) -> MarginClassifier:
     ends = np.cumsum(model.n_support)
     rows_of_class = [np.arange(end - n, end) for end, n in zip(ends, model.n_support, strict=True)]
     order = np.concatenate([rows_of_class[place] for place in places])
-    dual_coef, new_codes = (
-        np.zeros((n_classes - 1, len(order))),
-        np.repeat(np.arange(n_classes), np.array(model.n_support)[places]),
-    )
-    pairs_of_file = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
-    intercept = np.empty(len(pairs_of_file))
-    for pair, (first, second) in enumerate(combinations(range(n_classes), 2)):
+    dual_coef = np.zeros((n_classes - 1, len(order)))
+    new_codes = np.repeat(np.arange(n_classes), np.array(model.n_support)[places])
+    pairs = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    intercept = np.empty(len(pairs))
+    for (first, second), pair in pairs.items():
         one, other = places[first], places[second]
         # The first class of a pair is positive; of two classes alone, the second one.
         sign = (1.0 if one < other else -1.0) * (-1.0 if n_classes == 2 else 1.0)
-        intercept[pair] = -sign * model.rho[pairs_of_file[min(one, other), max(one, other)]]
+        intercept[pair] = -sign * model.rho[pairs[min(one, other), max(one, other)]]
         for code, row, place, opposite in ((first, second - 1, one, other), (second, first, other, one)):
             column = opposite - 1 if opposite > place else opposite
             chosen = new_codes == code
@@ -209,7 +207,7 @@ def _from_kernel(model: KernelFile, path: Any) -> MarginClassifier:
         "n_support_": np.array(model.n_support, dtype=np.int32)[places],
     }
     if n_classes > 2:
-        attributes["pairs_"] = attributes["classes_"][np.array(list(pairs_of_file))]
+        attributes["pairs_"] = attributes["classes_"][np.array(list(pairs))]
     X = sparse.csr_array(model.vectors[:3], shape=model.vectors.shape)[order]
     if 2 * X.nnz >= X.shape[0] * X.shape[1]:  # scores are then summed as for dense samples
         X = X.toarray()
