@@ -12,6 +12,10 @@ def usual_classifier(name, parameters):
     """Return a classifier that `fit` can fit; None if the algorithm or its parameters are not usual."""
     if name != "auto" or any(parameters.get(key, value) != value for key, value in USUAL.items()):
         return None
+    weights = parameters.get("class_weight") or {}
+    has_zeros = isinstance(weights, dict) and any(weight == 0 for weight in weights.values())
+    if has_zeros or parameters.get("C") == math.inf:
+        return None
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads take as long as a small fit
     from margins.estimators.algorithm import PlannedAlgorithm
 
@@ -21,11 +25,7 @@ def usual_classifier(name, parameters):
         is_light = True
 
     names = {field.name for field in dataclasses.fields(MarginClassifier)}
-    weights = parameters.get("class_weight") or {}
-    has_zeros = isinstance(weights, dict) and any(weight == 0 for weight in weights.values())
-    if has_zeros or not parameters.keys() <= names or parameters.get("C") == math.inf:
-        return None
-    return MarginClassifier(**parameters)
+    return MarginClassifier(**parameters) if parameters.keys() <= names else None
 
 
 def fit(classifier, arrays):
