@@ -32,7 +32,14 @@ from margins.data.validation import (
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
-from margins.interchange.solutions import CALLER, Part, Samples, Solution, is_of_pairs, read_model
+from margins.interchange.solutions import (
+    CALLER,
+    Part,
+    Solution,
+    TrainingSamples,
+    is_of_pairs,
+    read_model,
+)
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.linalg.threads import n_threads_of, team_of
@@ -216,7 +223,7 @@ def certify(
     weight = None
     if sample_weight is not None and not is_in_parts(X):
         weight = weights_given(CALLER, len(y), sample_weight)
-    samples = Samples(y, weight, lambda: _n_samples(X))
+    samples = TrainingSamples(y, weight, lambda: _n_samples(X))
     solution = read_model(model, stated, samples)
     proven: Any
     if isinstance(solution, Solution):
@@ -421,7 +428,7 @@ class _ProvenParts:
             of_part = X[part.rows][:, self._columns[-1]]
             solution = part.model
             if not isinstance(solution, Solution):
-                of_labels = Samples(part.y, part.sample_weight, part.y.__len__)
+                of_labels = TrainingSamples(part.y, part.sample_weight, part.y.__len__)
                 solution = read_model(solution, {}, of_labels)
             self._parts.append(_Proven(solution, of_part, part.y, part.sample_weight, accuracy, n_jobs))
         self.certificates = [part.certificates[0] for part in self._parts]

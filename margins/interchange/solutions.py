@@ -22,7 +22,6 @@ from margins.parameters import Interval, check
 from margins.training.schemes import fitted_scheme, scheme_of
 
 CALLER = "certify"
-POSITIVE = Interval(0, math.inf, "right")
 LOSSES = ("hinge", "squared_hinge")
 # Parameters of MarginClassifier that belong to its problem.
 OF_PROBLEM = ("C", "loss", "class_weight", "penalize_intercept", "intercept_scaling", "multi_class")
@@ -55,7 +54,7 @@ class Part(NamedTuple):
     sample_weight: np.ndarray | None
 
 
-class Samples(NamedTuple):
+class TrainingSamples(NamedTuple):
     """The samples that a model is read for: labels and weights; X may be in partitions."""
 
     y: Any  # ndarray; None: X is in partitions and holds the labels
@@ -63,7 +62,7 @@ class Samples(NamedTuple):
     n_samples: Callable[[], int]
 
 
-def read_model(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+def read_model(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
     """Return a model as a Solution or, if it consists of binary models, as a list of Part.
 
     `stated` are the arguments of a caller about the problem; they must agree with the model.
@@ -123,7 +122,7 @@ def _check(model: Any, name: str, *allowed: Any) -> Any:
     return value
 
 
-def _weights_by_class(model: Any, samples: Samples, balances_weights: bool = False) -> Any:
+def _weights_by_class(model: Any, samples: TrainingSamples, balances_weights: bool = False) -> Any:
     """Return the factor of C for each class of a fitted estimator, or None.
 
     `balances_weights`: "balanced" counts sample weights, since scikit-learn has that.
@@ -141,7 +140,7 @@ def _weights_by_class(model: Any, samples: Samples, balances_weights: bool = Fal
 
 
 def _linear(
-    model: Any, facts: dict[str, Any], samples: Samples, balances_weights: bool = False
+    model: Any, facts: dict[str, Any], samples: TrainingSamples, balances_weights: bool = False
 ) -> Solution | list[Part]:
     """Return LinearSVC or SGDClassifier.
 
@@ -165,7 +164,7 @@ def _linear(
     return parts
 
 
-def _linear_svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+def _linear_svc(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
     _check(model, "penalty", "l2")
     _check(model, "multi_class", "ovr")
     facts = {
@@ -178,7 +177,7 @@ def _linear_svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     return _linear(model, _agreed(model, stated, facts), samples, balances_weights=True)
 
 
-def _sgd(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | list[Part]:
+def _sgd(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
     """Return SGDClassifier, whose objective alpha |w|^2 / 2 plus the mean loss has C = 1 / (alpha m)."""
     _check(model, "penalty", "l2")
     _check(model, "early_stopping", False)  # it trains on an unknown part of the samples
@@ -196,7 +195,7 @@ def _sgd(model: Any, stated: dict[str, Any], samples: Samples) -> Solution | lis
     return _linear(model, _agreed(model, stated, facts), samples)
 
 
-def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
+def _svc(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution:
     """Return SVC: the hinge loss, a free intercept, and dual variables in the layout of `OneVsOne`."""
     facts = {
         "C": float(model.C),
@@ -218,7 +217,7 @@ def _svc(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
     return Solution(_optimum(facts), coef, intercept, classes, dual_coef=dual_coef)
 
 
-def _at_support(dual_coef: np.ndarray, support: Any, samples: Samples) -> np.ndarray:
+def _at_support(dual_coef: np.ndarray, support: Any, samples: TrainingSamples) -> np.ndarray:
     """Return the dual variables of all samples, given those of the support vectors."""
     support, n_samples = host_array(support).astype(int), samples.n_samples()
     if samples.weight is not None and not samples.weight.all():
@@ -235,7 +234,7 @@ def _at_support(dual_coef: np.ndarray, support: Any, samples: Samples) -> np.nda
     return full
 
 
-def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solution:
+def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution:
     """Return a classifier of margins; its specification says which problem it solves."""
     check_exportable(model, CALLER)
     specification = model.specification(np.ones(1))
@@ -274,18 +273,18 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: Samples) -> Solutio
     return Solution(optimum, None, model.intercept_, model.classes_, dual_coef=dual_coef)
 
 
-def _penalty_of(stated: dict[str, Any], samples: Samples) -> float:
+def _penalty_of(stated: dict[str, Any], samples: TrainingSamples) -> float:
     """Return C of a model that does not state it."""
     if ("C" in stated) == ("alpha" in stated):
         raise ValueError(
             f"Exactly one of C and alpha of {CALLER} must be passed for a model that does not state it."
         )
     name = "C" if "C" in stated else "alpha"
-    check(name, CALLER, stated[name], POSITIVE)
+    check(name, CALLER, stated[name], Interval(0, math.inf, "right"))
     return float(stated["C"]) if name == "C" else 1 / (stated["alpha"] * samples.n_samples())
 
 
-def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Samples) -> Solution:
+def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: TrainingSamples) -> Solution:
     """Return a tuple (coef, intercept) or, with a kernel, (dual_coef, intercept)."""
     if len(model) != 2:
         raise ValueError(f"model of {CALLER} must be {ALLOWED}. Got a tuple of {len(model)} elements.")
@@ -320,7 +319,7 @@ def is_of_pairs(model: Any) -> bool:
     return hasattr(model, "pairwise_indices_") and len(model.classes_) > 2
 
 
-def _meta(model: Any, stated: dict[str, Any], samples: Samples) -> list[Part]:
+def _meta(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> list[Part]:
     """Return the binary models of OneVsRestClassifier or OneVsOneClassifier."""
     _agreed(model, stated, {})
     classes, y, weight = np.asarray(model.classes_), samples.y, samples.weight
@@ -336,7 +335,7 @@ def _meta(model: Any, stated: dict[str, Any], samples: Samples) -> list[Part]:
     return parts
 
 
-READERS: dict[str, Callable[[Any, dict[str, Any], Samples], Solution | list[Part]]] = {
+READERS: dict[str, Callable[[Any, dict[str, Any], TrainingSamples], Solution | list[Part]]] = {
     "LinearSVC": _linear_svc,
     "SVC": _svc,
     "SGDClassifier": _sgd,
