@@ -1,8 +1,9 @@
-"""Fits of svmlight files by NumPy alone: to import scikit-learn takes longer than many fits."""
+"""Fits of svmlight files by NumPy alone, and predictions without it: imports take longer than both."""
 
-import dataclasses
 import math
+import operator
 import os
+from array import array
 
 # Parameters whose other values need more than the training set of `CsrArrays` offers.
 USUAL = {"kernel": "linear", "multi_class": "ovr", "penalize_intercept": True}
@@ -10,6 +11,8 @@ USUAL = {"kernel": "linear", "multi_class": "ovr", "penalize_intercept": True}
 
 def usual_classifier(name, parameters):
     """Return a classifier that `fit` can fit; None if the algorithm or its parameters are not usual."""
+    import dataclasses
+
     if name != "auto" or any(parameters.get(key, value) != value for key, value in USUAL.items()):
         return None
     weights = parameters.get("class_weight") or {}
@@ -63,23 +66,18 @@ def text_of_model(model):
     return text_of(model_file(model))
 
 
-def predictor_of(model):
-    """Return the classes of a LinearFile, and the function from CsrArrays to scores and labels."""
-    import numpy as np
+def predictions_of(model, arrays):
+    """Return the labels that a LinearFile predicts, and an iterator over the scores by sorted label."""
+    from margins.readers._svmlight import add_scores
 
-    from margins._sparse import Rows
-    from margins.readers.models import by_sorted_label
-    from margins.training.schemes import labels_of_scores
-
-    classes, coef, intercept = by_sorted_label(model)
-
-    def predict(arrays):
-        m, d = len(arrays.labels), max(arrays.shape[1], coef.shape[1])
-        rows = Rows(arrays.values, m, d, arrays.columns, arrays.starts)
-        weights = np.zeros((len(coef), d))
-        weights[:, : coef.shape[1]] = coef
-        scores = np.column_stack([rows.products(w) for w in weights]) + intercept
-        scores = scores.ravel() if len(classes) == 2 else scores
-        return labels_of_scores(scores, classes), scores
-
-    return classes, predict
+    n_columns = model.n_columns
+    scores = array("d", [0.0]) * (len(arrays.labels) * n_columns)
+    add_scores(*arrays[:3], model.weights, n_columns, model.bias, scores)
+    classes = sorted(model.labels)
+    if n_columns == 1:
+        if model.labels[0] == classes[0]:
+            scores = array("d", map(operator.neg, scores))
+        return [classes[score > 0] for score in scores], zip(scores, strict=True)
+    columns = [scores[model.labels.index(label) :: n_columns] for label in classes]
+    rows = list(zip(*columns, strict=True))
+    return [classes[row.index(max(row))] for row in rows], iter(rows)

@@ -1,5 +1,7 @@
 """`margins predict` and `margins evaluate`: labels predicted for samples in files."""
 
+import operator
+
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
 from margins.cli.models import read_model
@@ -19,35 +21,24 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     from margins.readers.models import LinearFile
 
     model = read_model(model, trusted, as_file=True)
-    is_linear_file = isinstance(model, LinearFile)
-    if is_linear_file:
-        from margins.cli.direct import predictor_of
-
-        classes, predicted_of = predictor_of(model)
-        trained = TrainingColumns(len(model.weights), None, {}, classes)
+    if isinstance(model, LinearFile):
+        classes, predicted_of = sorted(model.labels), _predicted_by_file
+        trained = TrainingColumns(model.n_features, None, {}, classes)
     else:
-        classes, trained = model.classes_, TrainingColumns.of(model)
-    known_labels = list(map(label_text, classes.tolist()))
-    check_replaceable(path, predictions_of(known_labels), [model_path, *data], force)
+        classes, predicted_of = model.classes_.tolist(), _predicted_by_classifier
+        trained = TrainingColumns.of(model)
+    text_of = {label: label_text(label) for label in classes}
+    check_replaceable(path, predictions_of(text_of.values()), [model_path, *data], force)
     check_alike(sources)
     labels, lines, n_labelled, n_correct = [], [], 0, 0
     for source in sources:  # with one file at a time in memory
-        if is_linear_file and not source.is_table:
-            arrays = read_point_arrays(source, trained)
-            true_labels, (predicted, values) = arrays.labels, predicted_of(arrays)
-        else:
-            samples = read_points(source, trained, needs_labels=False)
-            with samples_of(source.path):
-                predicted = model.predict(samples.X)
-                values = model.decision_function(samples.X) if scores else None
-            true_labels = samples.y
-        labels_of_file = [label_text(label) for label in predicted.tolist()]
+        predicted, rows, true_labels = predicted_of(model, source, trained, scores)
+        labels_of_file = [text_of[label] for label in predicted]
         labels += labels_of_file
-        if true_labels is not None and set(true_labels.tolist()) & set(classes.tolist()):
+        if not text_of.keys().isdisjoint(true_labels):
             n_labelled += len(predicted)
-            n_correct += int((predicted == true_labels).sum())
+            n_correct += sum(map(operator.eq, predicted, true_labels))
         if scores:
-            rows = values.reshape(len(labels_of_file), -1).tolist()
             labelled = zip(labels_of_file, rows, strict=True)
             lines += [" ".join([label, *map(repr, row)]) for label, row in labelled]
     lines = lines if scores else labels
@@ -60,6 +51,23 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
         text = f"accuracy {accuracy['accuracy']:.6f}  ({n_correct} of {n_labelled})"
         note(text) if path == "-" else print(text)
     return DONE
+
+
+def _predicted_by_file(model, source, trained, scores):
+    """Return the labels that a LinearFile predicts, the scores of each sample, and the true labels."""
+    from margins.cli import direct
+
+    arrays = read_point_arrays(source, trained)
+    return *direct.predictions_of(model, arrays), arrays.labels
+
+
+def _predicted_by_classifier(model, source, trained, scores):
+    """Return the predicted labels, with `scores` those of each sample, and the true labels if any."""
+    X, y = read_points(source, trained, needs_labels=False)
+    with samples_of(source.path):
+        predicted = model.predict(X)
+        rows = model.decision_function(X).reshape(len(predicted), -1).tolist() if scores else None
+    return predicted.tolist(), rows, () if y is None else y.tolist()
 
 
 def evaluate(model, data, trusted, read, quiet, as_json):

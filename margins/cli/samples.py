@@ -125,19 +125,19 @@ def _joined(parts):
     """Return one CsrArrays with the rows of several."""
     import numpy as np
 
+    parts = [part.of_numpy() for part in parts]
     if len(parts) == 1:
         return parts[0]
     n_rows, n_features = zip(*(part.shape for part in parts), strict=True)
     counts = np.concatenate([np.diff(part.starts) for part in parts])
-    ends = np.cumsum(counts, dtype=np.int64)
-    index_type = np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64
-    return parts[0]._replace(
+    joined = parts[0]._replace(
         values=np.concatenate([part.values for part in parts]),
         columns=np.concatenate([part.columns for part in parts]),
-        starts=np.concatenate([[0], ends]).astype(index_type),
+        starts=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
         shape=(sum(n_rows), max(n_features)),
         labels=np.concatenate([part.labels for part in parts]),
     )
+    return joined.of_numpy()
 
 
 def name_of(sources):
@@ -178,12 +178,7 @@ class TrainingColumns(NamedTuple):
 def read_points(source, trained, *, needs_labels):
     """Return the Samples of a file with the features of a model, read like the file of its training."""
     d, names = trained.n_features, trained.names
-    if source.is_table:
-        if names is None:
-            raise CommandError(
-                f"{source.path}: the model was trained on a file in svmlight's format and cannot find "
-                "its features in a table. Give a file in svmlight's format."
-            )
+    if source.is_table and names is not None:
         if source.categorical and set(source.categorical) != set(trained.categories):
             raise CommandError(
                 f"{source.path}: --categorical must be left out, or name the columns of categories in "
@@ -232,6 +227,11 @@ def read_point_arrays(source, trained, *, may_have_more=True):
             f"{source.path}: the model was trained on a table with columns {_few(names)}, but this file "
             "is read in svmlight's format. If it is a table, give --format csv or --format parquet."
         )
+    if source.is_table:
+        raise CommandError(
+            f"{source.path}: the model was trained on a file in svmlight's format and cannot find its "
+            "features in a table. Give a file in svmlight's format."
+        )
     if trained.first_index is not None:
         if source.first_index < trained.first_index:
             raise CommandError(
@@ -243,7 +243,7 @@ def read_point_arrays(source, trained, *, may_have_more=True):
     if arrays.shape[1] > d:
         if not may_have_more:
             raise unreadable(f"{source.path}: must have the features of the model, and has more.")
-        unknown = set(arrays.columns[arrays.columns >= d].tolist())
+        unknown = {column for column in arrays.columns if column >= d}
         largest = max(unknown) + 1 - source.zero_based
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
         note_of(source, f"{source.path}: features that are not in the model are left out: {indices}.")

@@ -2,13 +2,17 @@
 
 Given the text of a file, `parse` fills the arrays of a CSR matrix and the labels, or returns the position
 of the first fault. Numbers are rounded correctly: numbers of at most 15 digits and a small exponent by one
-exact division or multiplication, others by Python's conversion.
+exact division or multiplication; most longer ones by one in a wider type, whose rounding provably does not
+matter; others by Python's conversion. `add_scores` needs no NumPy either.
 """
 
 from libc.math cimport fabs, floor, isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from cpython.exc cimport PyErr_CheckSignals
+
+cdef extern from "<float.h>":
+    const int LDBL_MANT_DIG
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
@@ -18,6 +22,13 @@ cdef double[23] POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ]
+# Exact, where a long double has 64 bits of mantissa: 5**27 < 2**63.
+cdef long double[28] WIDE_POWERS
+WIDE_POWERS[0] = 1
+for k in range(1, 28):
+    WIDE_POWERS[k] = 10 * WIDE_POWERS[k - 1]
+cdef long double SLACK = 2.0 ** -62  # more than the relative rounding of a long double
+
 cdef uint64_t LARGEST_EXACT = 9007199254740992  # 2**53
 cdef int64_t LARGEST_INDEX = 2147483646
 cdef uint64_t LARGEST_LABEL = 9223372036854775807  # 2**63 - 1
@@ -96,6 +107,15 @@ cdef const char *read_number(const char *p, double *value) except? NULL:
         if is_negative:
             value[0] = -value[0]
         return p
+    cdef long double wide
+    if LDBL_MANT_DIG >= 64 and n_digits < 99 and -27 <= exponent <= 27:
+        wide = <long double> mantissa
+        wide = wide / WIDE_POWERS[-exponent] if exponent < 0 else wide * WIDE_POWERS[exponent]
+        value[0] = <double> (wide * (1 - SLACK))
+        if value[0] == <double> (wide * (1 + SLACK)):
+            if is_negative:
+                value[0] = -value[0]
+            return p
     cdef char *end
     value[0] = PyOS_string_to_double(begin, &end, NULL)
     return p if isfinite(value[0]) else NULL
@@ -135,6 +155,21 @@ cdef const char *read_label(const char *p, int64_t *label, Fault *fault) except?
         return NULL
     label[0] = <int64_t> number
     return p
+
+
+def read_numbers(bytes text not None, Py_ssize_t begin, double[::1] values):
+    """Fill `values` with the numbers of a text from `begin`, and return True; False if they are not its words."""
+    cdef const char *p = <const char *> text + begin
+    cdef const char *end = <const char *> text + len(text)
+    cdef Py_ssize_t n
+    for n in range(values.shape[0] + 1):
+        while p < end and (is_blank(p[0]) or p[0] == c'\n'):
+            p += 1
+        if p == end or n == values.shape[0]:
+            return p == end and n == values.shape[0]
+        p = read_number(p, &values[n])
+        if p == NULL or not (is_blank(p[0]) or p[0] == c'\n' or p == end):
+            return False
 
 
 def parse(
@@ -220,3 +255,30 @@ def parse(
             if line % SIGNALS_EVERY == 0:
                 PyErr_CheckSignals()
     return m, n_features, n, FAULTS[fault], line, token - begin
+
+
+def add_scores(
+    const double[::1] values, const int32_t[::1] columns, const int64_t[::1] starts, const double[::1] weights,
+    Py_ssize_t n_columns, double bias, double[::1] scores,
+):
+    """Add the scores of all samples to `scores`, `n_columns` for each, in the order of LIBLINEAR's `predict`.
+
+    `weights` has `n_columns` numbers for each feature, and if `bias` is not negative as many for one more
+    feature of this value. Features without weights are left out.
+    """
+    cdef Py_ssize_t i, k, column, n_features = weights.shape[0] // n_columns - (bias >= 0)
+    cdef const double *row
+    cdef double *out
+    with nogil:
+        for i in range(starts.shape[0] - 1):
+            out = &scores[i * n_columns]
+            for k in range(starts[i], starts[i + 1]):
+                if columns[k] >= n_features:
+                    break
+                row = &weights[columns[k] * n_columns]
+                for column in range(n_columns):
+                    out[column] += values[k] * row[column]
+            if bias >= 0:
+                row = &weights[n_features * n_columns]
+                for column in range(n_columns):
+                    out[column] += bias * row[column]

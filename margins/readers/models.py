@@ -1,14 +1,17 @@
-"""Model files of LIBLINEAR and LIBSVM: text and what it says, with NumPy alone.
+"""Model files of LIBLINEAR and LIBSVM: text and what it says.
 
 LIBLINEAR writes one column of weights for each class or, of two classes, for the first label alone,
 whose scores are positive; the bias is the weight of one more feature of that value. LIBSVM writes the
-coefficients of support vectors in pairs of classes; rho is minus the intercept.
+coefficients of support vectors in pairs of classes; rho is minus the intercept. Files of LIBLINEAR are
+read without NumPy, whose import takes longer than to predict.
 """
 
+import math
+import re
+from array import array
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from margins.readers._svmlight import read_numbers
 from margins.readers.malformed import MalformedFile
 from margins.readers.svmlight import CsrArrays, parsed
 
@@ -19,6 +22,7 @@ SOLVERS = {
     "L2R_L1LOSS_SVC_DUAL": "hinge",
 }
 LARGEST_LABEL = 2**31 - 1
+WORD = re.compile(rb"[^ \t\r\n]+")
 # The kernels of LIBSVM, and their parameters in the order of its files.
 KERNELS = {
     "linear": (),
@@ -34,14 +38,14 @@ class LinearFile(NamedTuple):
 
     solver: str  # one of `SOLVERS`
     labels: list[int]  # of two, the first is positive
-    weights: np.ndarray  # float64, shape (n_features, n_columns)
+    n_features: int
     bias: float  # value of the feature of the intercept; negative: there is none
-    bias_weights: np.ndarray  # float64, shape (n_columns,)
+    weights: array  # float64, row by row: `n_columns` weights of each feature, then those of the bias
 
     @property
-    def intercept(self):
-        """The intercepts, an ndarray of shape (n_columns,)."""
-        return max(self.bias, 0.0) * self.bias_weights
+    def n_columns(self):
+        """The number of weight vectors."""
+        return n_columns_of(self.labels)
 
 
 class KernelFile(NamedTuple):
@@ -50,9 +54,9 @@ class KernelFile(NamedTuple):
     kernel: str  # one of `KERNELS`
     parameters: dict[str, Any]
     labels: list[int]
-    rho: np.ndarray  # float64, shape (n_pairs,)
+    rho: Any  # ndarray of float64, shape (n_pairs,)
     n_support: list[int]  # of each class
-    coefficients: np.ndarray  # float64, shape (n_support, n_classes - 1)
+    coefficients: Any  # ndarray of float64, shape (n_support, n_classes - 1)
     vectors: CsrArrays  # with a precomputed kernel: the number of the sample as the only value, from 1
     has_probabilities: bool = False
 
@@ -65,25 +69,36 @@ def integer_label(label):
     return int(label)
 
 
+def n_columns_of(labels):
+    """Return the number of weight vectors for classes."""
+    return 1 if len(labels) == 2 else len(labels)
+
+
 def linear_file(classifier, coef):
     """Return the LinearFile of a fitted linear classifier, except of pairs of classes.
 
     coef: its `coef_` as an ndarray.
     """
+    import numpy as np
+
     solver = "L2R_L1LOSS_SVC_DUAL" if classifier.loss == "hinge" else "L2R_L2LOSS_SVC_DUAL"
     labels = [integer_label(label) for label in classifier.classes_.tolist()]
     labels = labels[::-1] if len(labels) == 2 else labels
-    bias = -1.0
+    bias, table = -1.0, coef.T
     if classifier.fit_intercept:
         is_free = not getattr(classifier, "penalize_intercept", True)
         bias = 1.0 if is_free else float(classifier.intercept_scaling or 1.0)
-    return LinearFile(solver, labels, coef.T, bias, classifier.intercept_ / abs(bias))
+        table = np.vstack([table, classifier.intercept_ / bias])
+    return LinearFile(solver, labels, coef.shape[1], bias, array("d", table.tobytes()))
 
 
 def by_sorted_label(model):
     """Return the classes of a LinearFile, sorted, and `coef` and `intercept` in their order."""
-    places = np.argsort(model.labels)
-    classes, coef, intercept = np.array(model.labels)[places], model.weights.T, model.intercept
+    import numpy as np
+
+    places, table = np.argsort(model.labels), np.reshape(model.weights, (-1, model.n_columns))
+    classes, coef = np.array(model.labels)[places], table[: model.n_features].T
+    intercept = max(model.bias, 0.0) * table[model.n_features :].sum(axis=0)
     if len(classes) == 2:
         sign = 1.0 if model.labels[0] == classes[1] else -1.0
         return classes, sign * coef, sign * intercept
@@ -142,17 +157,17 @@ class _Reader:
             raise self._malformed(self._lines[name], problem)
         return words
 
-    def _numbers(self, name, length=1, kind=float, smallest=-np.inf):
+    def _numbers(self, name, length=1, kind=float, smallest=-math.inf):
         """Return the numbers of a line of the head."""
         words = self._words(name, length)
         for word in words:
             try:
                 value = kind(word)
             except ValueError:
-                value = np.nan
-            if not smallest <= value < np.inf or (value == -np.inf):
+                value = math.nan
+            if not smallest <= value < math.inf or value == -math.inf:
                 what = "an integer" if kind is int else "a finite number"
-                limit = f" of at least {smallest}" if smallest > -np.inf else ""
+                limit = f" of at least {smallest}" if smallest > -math.inf else ""
                 problem = f"{name} must be {what}{limit}. Got {word[:40]!r}"
                 raise self._malformed(self._lines[name], problem)
         return [kind(word) for word in words]
@@ -178,38 +193,31 @@ class _Reader:
         solver, labels = self._one_of("solver_type", SOLVERS), self._labels()
         (n_features,) = self._numbers("nr_feature", kind=int, smallest=1)
         (bias,) = self._numbers("bias")
-        shape = n_features + (bias >= 0), 1 if len(labels) == 2 else len(labels)
-        words = self._text[self._end :].split()
-        if len(words) != shape[0] * shape[1]:
-            problem = (
-                f"the table must have {shape[0]} rows of {shape[1]} numbers. Got {len(words)} numbers"
-            )
-            raise self._malformed(self._n_lines, problem)
-        try:
-            table = np.array(list(map(float, words))).reshape(shape)
-            is_finite = np.isfinite(table).all()
-        except ValueError:
-            is_finite = False
-        if not is_finite:
+        n_rows, n_columns = n_features + (bias >= 0), n_columns_of(labels)
+        n_weights = n_rows * n_columns
+        if n_weights < len(self._text):
+            weights = array("d", [0.0]) * n_weights
+            if read_numbers(self._text, self._end, weights):
+                return LinearFile(solver, labels, n_features, bias, weights)
+        n_words = len(WORD.findall(self._text, self._end))
+        if n_words == n_weights:
             raise self._wrong_number()
-        return LinearFile(solver, labels, table[:n_features], bias, table[n_features:].sum(axis=0))
+        problem = f"the table must have {n_rows} rows of {n_columns} numbers. Got {n_words} numbers"
+        raise self._malformed(self._n_lines, problem)
 
     def _wrong_number(self):
         """Return the error of the first word of the table that is no finite number."""
         for number, line in enumerate(self._text[self._end :].split(b"\n"), self._n_lines + 1):
-            for word in line.split():
-                try:
-                    is_finite = np.isfinite(float(word))
-                except ValueError:
-                    is_finite = False
-                if not is_finite:
-                    got = word[:40].decode(errors="replace")
-                    column = line.index(word) + 1
+            for word in WORD.finditer(line):
+                if not read_numbers(word[0], 0, array("d", [0.0])):
+                    got = word[0][:40].decode(errors="replace")
                     problem = f"a weight must be a finite number. Got {got!r}."
-                    return MalformedFile(self._path, number, column, problem)
+                    return MalformedFile(self._path, number, word.start() + 1, problem)
         return None
 
     def _kernel(self):
+        import numpy as np
+
         self._one_of("svm_type", ("c_svc",))
         kernel, labels = self._one_of("kernel_type", KERNELS), self._labels()
         n_classes = len(labels)
@@ -231,6 +239,8 @@ class _Reader:
 
     def _table(self, n_rows, n_columns, is_precomputed):
         """Return the coefficients and the support vectors."""
+        import numpy as np
+
         lines = self._text[self._end :].rstrip().split(b"\n") if n_rows else []
         if len(lines) != n_rows:
             raise self._malformed(self._n_lines, f"the table must have {n_rows} lines. Got {len(lines)}")
@@ -247,11 +257,12 @@ class _Reader:
                 raise self._malformed(self._n_lines + 1 + row, problem)
             rests.append(b"0 " + rest)
         try:
-            vectors = parsed(b"\n".join(rests), self._path, is_precomputed, may_be_empty=True)
+            rows = parsed(b"\n".join(rests), self._path, is_precomputed, may_be_empty=True)
         except MalformedFile as error:
             shift = len(lines[error.line - 1]) - len(rests[error.line - 1])
             line, column = error.line + self._n_lines, error.column + shift
             raise MalformedFile(self._path, line, column, error.problem) from None
+        vectors = rows.of_numpy()
         serials = vectors.values
         if is_precomputed and not (
             len(serials) == n_rows and (serials >= 1).all() and (serials == np.floor(serials)).all()
@@ -269,16 +280,14 @@ def text_of(model):
 
 
 def _lines_of_linear(model):
-    table = model.weights
-    if model.bias >= 0:
-        table = np.vstack([table, model.bias_weights])
+    rows = zip(*[iter(model.weights)] * model.n_columns, strict=True)
     yield f"solver_type {model.solver}"
     yield f"nr_class {len(model.labels)}"
     yield f"label {' '.join(map(str, model.labels))}"
-    yield f"nr_feature {len(model.weights)}"
+    yield f"nr_feature {model.n_features}"
     yield f"bias {model.bias:.17g}"
     yield "w"
-    for row in table.tolist():
+    for row in rows:
         yield " ".join(map(repr, row)) + " "
     yield ""
 

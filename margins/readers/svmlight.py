@@ -1,15 +1,15 @@
 """Reads text in the format of svmlight, LIBSVM and LIBLINEAR.
 
 scikit-learn's `load_svmlight_file` reads the same files. This reader states the line and the column of a
-fault, and imports only NumPy. `svmlight_parts` divides files into parts of about 32 megabytes of lines.
+fault, and imports no other package: NumPy's import takes longer than to predict. `svmlight_parts`
+divides files into parts of about 32 megabytes of lines.
 """
 
 import re
 import warnings
+from array import array
 from numbers import Integral
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from margins.readers._svmlight import parse
 from margins.readers.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
@@ -40,14 +40,26 @@ ALLOWED = {
 
 
 class CsrArrays(NamedTuple):
-    """Arrays of a CSR matrix, and labels."""
+    """Arrays of a CSR matrix, and labels: of the module `array` as they are read, or of NumPy."""
 
-    values: np.ndarray  # float64, shape (n_stored,)
-    columns: np.ndarray  # int32, shape (n_stored,), ascending in each row
-    starts: np.ndarray  # int32, or int64 if int32 is too small, shape (m + 1,)
+    values: Any  # float64, shape (n_stored,)
+    columns: Any  # int32, shape (n_stored,), ascending in each row
+    starts: Any  # int64; of NumPy int32, unless that is too small; shape (m + 1,)
     shape: tuple[int, int]
-    labels: np.ndarray  # int64, shape (m,)
+    labels: Any  # int64, shape (m,)
     skipped: tuple[str, ...] = ()  # the names among qid, sid and cost that were skipped
+
+    def of_numpy(self):
+        """Return the same with arrays of NumPy, which share the memory of the largest."""
+        import numpy as np
+
+        index_type = np.int32 if len(self.values) <= np.iinfo(np.int32).max else np.int64
+        return self._replace(
+            values=np.asarray(self.values),
+            columns=np.asarray(self.columns),
+            starts=np.array(self.starts, dtype=index_type),
+            labels=np.array(self.labels, dtype=np.int64),
+        )
 
     # What a fit reads of SciPy's CSR matrix.
 
@@ -77,8 +89,8 @@ def parsed(
 ):
     """Return the CsrArrays of the text of a file, or raise a MalformedFile, which may name `option`."""
     n_most, n_lines = text.count(b":"), text.count(b"\n") + 1
-    values, columns = np.empty(n_most), np.empty(n_most, dtype=np.int32)
-    starts, labels = np.empty(n_lines + 1, dtype=np.int64), np.empty(n_lines, dtype=np.int64)
+    values, columns = array("d", [0.0]) * n_most, array("i", [0]) * n_most
+    starts, labels = array("q", [0]) * (n_lines + 1), array("q", [0]) * n_lines
     arrays, first, skipped = (values, columns, starts, labels), 0 if zero_based else 1, ()
     m, d, n, fault, line, position = parse(text, *arrays, first, largest)
     if fault == "index" and text.startswith((b"qid:", b"sid:", b"cost:"), position):
@@ -88,11 +100,8 @@ def parsed(
         raise _malformed(text, path, fault, line, position, largest=largest, option=option)
     if m == 0 and not may_be_empty:
         raise MalformedFile(path, 1, 1, "a file must hold at least one sample. Got none.")
-    if n <= np.iinfo(np.int32).max:
-        starts = starts.astype(np.int32)
-    if n < n_most:  # comments with colons
-        values, columns = values[:n].copy(), columns[:n].copy()
-    return CsrArrays(values, columns, starts[: m + 1], (m, d), labels[:m].copy(), skipped)
+    del values[n:], columns[n:], starts[m + 1 :], labels[m:]  # for comments and empty lines
+    return CsrArrays(values, columns, starts, (m, d), labels, skipped)
 
 
 def note_of_skipped(path, names):
@@ -154,6 +163,8 @@ class LinesOfSvmlight(NamedTuple):
 
 def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="zero_based=True"):
     """Divide files in svmlight's format into parts of about `n_bytes` (list of LinesOfSvmlight)."""
+    import numpy as np
+
     largest = LARGEST_INDEX + bool(zero_based)
     is_count = isinstance(n_features, Integral) and not isinstance(n_features, bool)
     if n_features is not None and not (is_count and 1 <= n_features <= largest):
@@ -179,7 +190,7 @@ def matrix_of(arrays, n_features=None):
     """Return X and y of CsrArrays: CSR array, ndarray."""
     from scipy import sparse
 
-    m, d = arrays.shape
+    arrays, (m, d) = arrays.of_numpy(), arrays.shape
     X = sparse.csr_array(arrays[:3], shape=(m, d if n_features is None else n_features))
     X.has_canonical_format = True  # the reader rejects anything else
     return X, arrays.labels
