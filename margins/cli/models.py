@@ -161,7 +161,7 @@ def read_model(path, trusted=(), as_file=False):
     """
     from margins.readers.models import LinearFile, is_model, parsed_model
 
-    contents = b"" if path.endswith(SKOPS) else contents_of(path)
+    contents = b"" if path.lower().endswith(SKOPS) else contents_of(path)
     if is_model(contents):
         model = parsed_model(contents, path)
         if as_file and isinstance(model, LinearFile):

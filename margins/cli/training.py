@@ -25,7 +25,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
-    as_text = not path.endswith(SKOPS)
+    as_text = not path.lower().endswith(SKOPS)
     if as_text:
         check_as_text(path, sources[0], scale)
     else:

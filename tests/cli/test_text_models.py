@@ -135,7 +135,7 @@ def test_options_of_liblinear_are_answered_with_ours(run, train_file, options, o
 
 
 def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
-    for name, options in (("m", ("-C", "1")), ("m.skops", ()), ("rbf.skops", ())):
+    for name, options in (("m", ("-C", "1")), ("m.SKOPS", ()), ("rbf.skops", ())):
         more = ("--kernel", "rbf") if name == "rbf.skops" else ()
         assert run("train", train_file, tmp_path / name, *more).code == 0
         result = run("certify", tmp_path / name, train_file, *options, "--json").json
@@ -145,7 +145,7 @@ def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
         assert "above the optimum" in text and "training predictions differ" in text
     result = run("certify", tmp_path / "m", train_file)
     assert result.code == 3 and "Exactly one of C and alpha" in result.err
-    result = run("certify", tmp_path / "m.skops", train_file, "-C", "3")
+    result = run("certify", tmp_path / "m.SKOPS", train_file, "-C", "3")
     assert result.code == 3 and "must be omitted, or 1.0" in result.err
 
 
