@@ -9,6 +9,7 @@ which at most doubles the elements. If half of all elements are stored, the resu
 import numpy as np
 
 from margins.data.binary_data import is_sparse
+from margins.linalg.threads import on_one_thread
 
 # Squared length of the mean, in multiples of the mean squared distance from it, that counts as far.
 OFFSET = 3.0
@@ -18,6 +19,7 @@ MAX_SAMPLES = 8
 FILLED = 0.5
 
 
+@on_one_thread
 def centre_of(X):
     """Return the centre from which features should be measured; None: they are near 0 already."""
     sample = X[:: -(-X.shape[0] // MAX_SAMPLES)]

@@ -17,6 +17,7 @@ from margins.decremental.problem import BoxProblem, Features, Gram
 from margins.decremental.solution import solution_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import available_bytes, text_of_bytes
+from margins.linalg.threads import on_one_thread
 from margins.training.along_c import AlongC, paths_of
 
 # Relative duality gap of the fits from which exact solutions are computed.
@@ -47,6 +48,7 @@ class LeaveOutProblems:
         self._inner = self._inner_products(caller)
         self.n_refits = 0
 
+    @on_one_thread
     def _inner_products(self, caller):
         X, training_set = self.valid.X, self.training_set
         m, specification = X.shape[0], self.specification()
@@ -152,6 +154,7 @@ class ScoreBounds:
         self.scores, self.with_all = np.zeros(shape), np.zeros(shape)
         self._problems = [self._bounded(index, solution) for index, solution in enumerate(solutions)]
 
+    @on_one_thread
     def _bounded(self, index, nearly_optimal):
         """Return the MarginBounds of one binary problem, or None if it has no samples of one class."""
         if nearly_optimal is None:
@@ -203,6 +206,7 @@ class ScoreBounds:
         possible[:, :-1] &= upper[:, :-1] >= after
         return possible
 
+    @on_one_thread
     def close(self, is_wanted=None):
         """Narrow the bounds until every label is proven, or further work does not help."""
         wanted = np.zeros(len(self.lower), dtype=bool) if is_wanted is None else is_wanted
@@ -222,6 +226,7 @@ class ScoreBounds:
                 self._take(index, problem)
                 problem.release()
 
+    @on_one_thread
     def estimate(self):
         """Estimate the scores that have no exact solution, by one step of the solution."""
         for index, problem in enumerate(self._problems):

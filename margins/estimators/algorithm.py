@@ -103,7 +103,8 @@ class Algorithm(Declared):
             )
         ),
         "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
-        "the passes of large problems. Results do not depend on it.",
+        "the passes of large problems, and all share predictions with kernels. Results do not depend "
+        "on it.",
         default=None,
     )
     verbose: int = parameter(

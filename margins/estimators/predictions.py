@@ -15,6 +15,7 @@ from margins.estimators._typed import ClassifierMixin, available_if
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import dense_coef, fitted_model
 from margins.estimators.predictions_in_parts import accuracy_in_parts, in_parts
+from margins.linalg.threads import n_threads_of, team_of
 from margins.training.schemes import fitted_scheme
 
 # Values of `averaging` whose model is not a weight vector.
@@ -67,7 +68,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
 
     def _scores(self, X):
         """Return the scores of validated X (ndarray of float64, shape (n_samples, n_problems))."""
-        return fitted_model(self).scores(X)
+        with team_of(1 if self.n_jobs is None else n_threads_of(self.n_jobs)):
+            return fitted_model(self).scores(X)
 
     @overload
     def predict(self, X: LazyMatrix) -> Any: ...

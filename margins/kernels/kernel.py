@@ -15,6 +15,7 @@ from margins.kernels._row_cache import FunctionRows, ProductRows
 from margins.kernels._transform import ArrayTransform
 from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, batches_of
 from margins.kernels.shared_blocks import SharedBlocks
+from margins.linalg.threads import one_thread
 from margins.parameters import check
 from margins.tuning import TUNING
 
@@ -216,13 +217,17 @@ class Kernel:
 
     def blocks(self, X, points, support):
         """Yield the kernel matrix of the support vectors and X, for some rows of X at a time."""
-        for batch in self._batches(X.shape[0], len(support)):
-            if len(support) == 0:
-                yield batch, np.empty((0, batch.stop - batch.start))
-            else:
-                yield batch, np.ascontiguousarray(self.block(points, X[batch]))
+        for batch in self.batches(X.shape[0], len(support)):
+            yield batch, self.support_block(X[batch], points, support)
 
-    def _batches(self, n_samples, n_support):
+    def support_block(self, X, points, support):
+        """Return the kernel matrix of the support vectors and X, computed by this thread alone."""
+        if len(support) == 0:
+            return np.empty((0, X.shape[0]))
+        with one_thread():
+            return np.ascontiguousarray(self.block(points, X))
+
+    def batches(self, n_samples, n_support):
         """Return slices of the samples whose blocks of kernel values take at most `BLOCK_BYTES`."""
         return batches_of(n_samples, max(1, BLOCK_BYTES // (8 * max(n_support, 1))))
 

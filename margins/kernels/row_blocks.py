@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from margins.data.binary_data import is_sparse, rows_of
-from margins.linalg.threads import current_team, one_thread
+from margins.linalg.threads import current_team, on_one_thread, one_thread
 
 BYTES_PER_MEGABYTE = 1 << 20
 # Maximum numbers of values, and of products of two numbers in dense and sparse rows, between two checks
@@ -194,6 +194,7 @@ class FormulaBlocks(RowBlocks):
             self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
         return self._points.nbytes
 
+    @on_one_thread
     def _mean_to_subtract(self, unit):
         """Return the mean of the rows of X (ndarray, shape (d,)), or None if it is not subtracted."""
         X = self.X

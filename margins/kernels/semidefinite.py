@@ -7,6 +7,7 @@ certificate bounds the smallest objective in this space. Otherwise the objective
 import numpy as np
 
 from margins.data.binary_data import is_sparse
+from margins.linalg.threads import on_one_thread
 
 # Maximum number of samples that are checked: factoring their matrix takes a few milliseconds.
 MAX_SAMPLES = 512
@@ -67,6 +68,7 @@ def longest_beyond(values, lengths, other_lengths):
     return (row, int(ratios[row].argmax())) if largest[row] > 1 + MAX_ASYMMETRY else None
 
 
+@on_one_thread
 def negative_eigenvalue(matrix):
     """Return an eigenvalue, for unit diagonals, that is negative beyond single precision, or None."""
     from scipy.linalg import lapack

@@ -24,6 +24,9 @@ from margins.linalg._context import Context
 
 # Seconds that a fork waits for other threads to leave `one_thread`, longer than most Newton epochs.
 MAX_WAIT = 10.0
+# Sums of so few products are computed by one thread anyway: OpenBLAS shares from 9,216 on.
+MAX_UNSHARED = 1 << 12
+NO_LIMIT = contextlib.nullcontext()
 
 
 class computed_once:
@@ -150,6 +153,22 @@ def set_n_threads(library, n_threads):
 
 
 one_thread = _OneThread()
+
+
+def on_one_thread(function):
+    """Return the function, in which linear algebra uses one thread."""
+
+    @functools.wraps(function)
+    def limited(*args, **kwargs):
+        with one_thread():
+            return function(*args, **kwargs)
+
+    return limited
+
+
+def one_thread_for(n_products):
+    """Return `one_thread` as a context for a sum of this many products; no library shares few."""
+    return one_thread() if n_products > MAX_UNSHARED else NO_LIMIT
 
 
 class TimeLimitReached(Exception):

@@ -26,6 +26,7 @@ from margins.data.types import MatrixLike
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.names import display_name
 from margins.estimators.predictions_in_parts import by_blocks
+from margins.linalg.threads import one_thread
 from margins.training.schemes import labels_of_scores, positive_codes
 
 TrainTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -74,7 +75,8 @@ def calibrated(
     calibrators = CalibratedClassifierCV(
         _Scores(classes, unit), method=method, cv=[(everything, everything)], ensemble=False
     )
-    return calibrators.fit(scores, y, sample_weight=sample_weight)
+    with one_thread():  # SciPy's optimizer multiplies vectors of two numbers in several
+        return calibrators.fit(scores, y, sample_weight=sample_weight)
 
 
 def check_method(method: str | None, caller: object) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from margins.certificate import ACCURACY, Certificate, Standing
+from margins.linalg.threads import one_thread_for
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.partition import GROWTH, Point
 from margins.partitions.requests import Accurate, Evaluate, Multiply, Slopes
@@ -198,11 +199,12 @@ class NewtonRun:
             return (yield from self._conjugate_gradients(base, sums_index))
         matrix = factor * sums.hessian
         np.einsum("ii->i", matrix)[:] += self._ridge_of(matrix[-1, -1])
-        try:
-            cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            return None
-        step = cho_solve(cholesky, -self._gradient(base, sums), check_finite=False)
+        with one_thread_for(matrix.size):
+            try:
+                cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                return None
+            step = cho_solve(cholesky, -self._gradient(base, sums), check_finite=False)
         return step if np.isfinite(step).all() else None
 
     def _ridge_of(self, curvature):

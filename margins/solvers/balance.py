@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margins._update import WeightVector
+from margins.linalg.threads import on_one_thread
 from margins.losses._accurate import label_sum
 
 # A label sum below this share of the sum of all dual variables is rounding; certificates allow for it.
@@ -24,6 +25,7 @@ class DualSide(NamedTuple):
         return self.of_features
 
 
+@on_one_thread
 def dual_side_of(weights, data):
     """Return the dual variables of a weight vector; the larger class is scaled to balance the other."""
     dual = weights.dual

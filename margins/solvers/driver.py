@@ -18,7 +18,7 @@ from margins._update import BinaryData, WeightVector
 from margins.certificate import ACCURACY
 from margins.data.binary_data import of_each
 from margins.data.permutations import Orders, rows_per_chunk
-from margins.linalg.threads import TimeLimitReached, check_cancelled, time_limit
+from margins.linalg.threads import TimeLimitReached, check_cancelled, one_thread_for, time_limit
 from margins.losses._scaling import largest_factor
 from margins.solvers.balance import balanced, is_balanced
 from margins.solvers.base import Ending, EpochReport, Phase, PhaseRecord, Problem, Solver
@@ -591,12 +591,19 @@ class Run:
             self.recentre()
         # First without the products, so that memory holds only one such array at a time.
         self.proof = self.proof.begun_again()
-        self.proof = self.proof.certified(self._claim(), products)
+        with one_thread_for(self._longest):
+            self.proof = self.proof.certified(self._claim(), products)
 
     def certify_as_returned(self):
         """Certify the primal value of the rounded coefficients, if rounding makes a difference."""
         if not self.proof.is_as_returned:
-            self.proof = self.proof.as_returned(self._claim())
+            with one_thread_for(self._longest):
+                self.proof = self.proof.as_returned(self._claim())
+
+    @property
+    def _longest(self):
+        """The length of the longest vector of a proof."""
+        return max(len(self.data), self.data.rows.n_features)
 
     def _claim(self):
         """Return what a certificate is about: the model and its dual variables (Claim)."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from margins.data.binary_data import is_sparse
 from margins.kernels.kernel import Kernel
+from margins.linalg.threads import current_team, one_thread_for
 from margins.solvers.outcome import Outcome
 from margins.training.schemes import Scheme
 
@@ -18,7 +19,8 @@ class LinearModel(NamedTuple):
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
-        scores = X @ self.coef.T
+        with one_thread_for(X.shape[0] * self.coef.size):
+            scores = X @ self.coef.T
         return (scores.toarray() if is_sparse(scores) else scores) + self.intercept
 
 
@@ -39,10 +41,16 @@ class KernelModel(NamedTuple):
     scheme: Scheme
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the scores of validated samples (ndarray of float64, shape (n, n_problems))."""
+        """Return the same; the current team shares the samples."""
         scores = np.empty((X.shape[0], len(self.intercept)))
-        for batch, products in self.kernel.blocks(X, self.support_vectors, self.support):
-            scores[batch] = self.scheme.sums(products, self.dual_coef, self.codes) + self.intercept
+
+        def fill(batch):
+            products = self.kernel.support_block(X[batch], self.support_vectors, self.support)
+            with one_thread_for(products.size):
+                sums = self.scheme.sums(products, self.dual_coef, self.codes)
+            scores[batch] = sums + self.intercept
+
+        current_team().map(fill, self.kernel.batches(X.shape[0], len(self.support)))
         return scores
 
 

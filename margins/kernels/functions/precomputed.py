@@ -42,9 +42,8 @@ class Precomputed(Kernel):
     def samples_of(self, X, indices):
         return X[indices][:, indices]
 
-    def blocks(self, X, points, support):
-        for batch in self._batches(X.shape[0], len(support)):
-            yield batch, np.ascontiguousarray(as_dense(X[batch][:, support]).T)
+    def support_block(self, X, points, support):
+        return np.ascontiguousarray(as_dense(X[:, support]).T)
 
     uses_products = False
 
