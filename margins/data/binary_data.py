@@ -18,6 +18,9 @@ MAX_SAMPLES = 2**31 - 1  # orders and active sets hold int32
 
 # Labels of the negative and the positive class.
 LABELS = np.array([-1, 1], dtype=np.int8)
+# Least number of columns, and largest mean number of elements in each, to look for columns without any.
+MIN_PACKED = 1 << 16
+MAX_FILLED = 8
 
 
 def is_sparse(X):
@@ -42,6 +45,31 @@ def rows_of(X):
     extent = (m - 1) * row_step + (d - 1) * column_step + 1
     flat = np.lib.stride_tricks.as_strided(X, (extent,), (X.itemsize,), writeable=False)
     return Rows(flat, m, d, row_step=row_step, column_step=column_step)
+
+
+def packed(X):
+    """Return a sparse X without the columns that store nothing, and the numbers of the others.
+
+    They are None if most columns store something, or are so few or so full that leaving some out would
+    save little: X is then as it was.
+    """
+    d = X.shape[1]
+    if d < MIN_PACKED or X.nnz > MAX_FILLED * d:
+        return X, None
+    data, indices, starts = csr_arrays(X)
+    occurs = np.zeros(d, dtype=bool)
+    occurs[indices] = True
+    columns = np.flatnonzero(occurs)
+    if 2 * len(columns) > d:
+        return X, None
+    places = np.empty(d, dtype=indices.dtype)
+    places[columns] = np.arange(len(columns))
+    shape = X.shape[0], len(columns)
+    if isinstance(X, CsrArrays):
+        return X._replace(columns=places[indices], shape=shape), columns
+    of_columns = type(X)((data, places[indices], starts), shape=shape)
+    of_columns.has_canonical_format = X.has_canonical_format
+    return of_columns, columns
 
 
 def without_duplicates(X):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from margins.data.binary_data import is_sparse, rows_of
+from margins.data.binary_data import is_sparse, packed, rows_of
 from margins.data.centring import centre_of
 from margins.data.validation import Samples
 from margins.estimators.declared import Declared
@@ -115,6 +115,7 @@ class Algorithm(Declared):
 
     loss, multi_class = "squared_hinge", "ovr"
     prefers_cached = False  # see `Training`
+    packs_columns = False  # True: features that no sample has take no part in a fit
     # The quantity that sample weights multiply: see `Specification.weights`.
     WEIGHTS_MULTIPLY: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
 
@@ -143,13 +144,22 @@ class Algorithm(Declared):
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
         """Return the training set of samples that are validated and weighted."""
-        X = samples.X
+        X, columns, centre = samples.X, None, None
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-        make_rows = functools.partial(self._rows, kernel=kernel)
-        centre = self.centre(X) if kernel == LINEAR else None
-        return TrainingSet(samples, kernel, make_rows, multi_class=self.multi_class, centre=centre)
+            if self.packs_columns and is_sparse(X):
+                X, columns = packed(X)
+                samples = samples._replace(X=X)
+            centre = self.centre(X)
+        return TrainingSet(
+            samples,
+            kernel,
+            functools.partial(self._rows, kernel=kernel),
+            multi_class=self.multi_class,
+            centre=centre,
+            columns=columns,
+        )
 
     def _check_size(self, samples):
         """Raise a MemoryError if memory cannot hold the weights of all problems."""
@@ -261,6 +271,7 @@ class PlannedAlgorithm(Algorithm):
     )
 
     prefers_cached = True  # for `decomposition`: see `Training`
+    packs_columns = True
     is_light = False  # True: begin with solvers that import NumPy alone, as the command line does
 
     def check_parameters(self) -> None:

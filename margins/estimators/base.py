@@ -56,7 +56,7 @@ HOOKS = frozenset(
         "phases",
         "plan",
     )
-    + ("prefers_cached", "set_fitted", "specification", "thresholds", "training_set")
+    + ("packs_columns", "prefers_cached", "set_fitted", "specification", "thresholds", "training_set")
     + ("training_set_of", "units_of", "update_rule", "why_not_in_partitions")
 )
 

@@ -35,6 +35,7 @@ class SamplesElsewhere(NamedTuple):
     kernel: Any = LINEAR
     is_kernel: bool = False
     centre: Any = None
+    columns: Any = None
 
     @property
     def classes(self):

@@ -72,7 +72,7 @@ class FoldPath:
                 sums = outcome.scale * outcome.weights.weights[self.test]
                 self.scores[i, :, problem] = outcome.intercept() + sums
             else:
-                model = model_of([outcome], outcome.specification, self.training_set)
+                model = model_of([outcome], outcome.specification, self.training_set, is_packed=True)
                 self.scores[i, :, problem], coefs[i] = model.intercept, model.coef
             self.fits[i][problem] = FoldFit(
                 outcome.certificate, outcome.converged, outcome.n_epochs, outcome.solver_path, name

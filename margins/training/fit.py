@@ -57,7 +57,7 @@ def outcome_without_samples(training_set, index, specification):
         return None
     if not scheme.is_absent(index, samples.absent):
         return None
-    return nothing_to_separate(specification, samples.n_features, len(samples.codes))
+    return nothing_to_separate(specification, training_set.n_features, len(samples.codes))
 
 
 class Fit(NamedTuple):

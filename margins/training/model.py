@@ -57,19 +57,28 @@ class KernelModel(NamedTuple):
 Model = LinearModel | KernelModel
 
 
-def model_of(outcomes: list[Outcome], specification: Any, training_set: Any) -> Model:
-    """Return the model of one or of all binary problems of a training set."""
+def model_of(
+    outcomes: list[Outcome], specification: Any, training_set: Any, is_packed: bool = False
+) -> Model:
+    """Return the model of one or of all binary problems of a training set.
+
+    `is_packed`: a linear model has only the weights of the features that the training set has kept.
+    """
     scheme = training_set.scheme
     absent = training_set.samples.absent if len(outcomes) == scheme.n_problems else ()
     intercept = np.array([outcome.intercept(training_set.centre) for outcome in outcomes])
     scheme.set_absent(intercept, absent, 1.0)
     if not training_set.is_kernel:
-        # Fill one row at a time, so that memory never holds a second copy of all weights.
-        coef = np.empty((len(outcomes), len(outcomes[0].hypothesis.weights)))
+        # Fill one row at a time, so that memory never holds a copy of all weights.
+        n_features, columns = len(outcomes[0].hypothesis.weights), slice(None)
+        if training_set.columns is not None and not is_packed:
+            n_features, columns = training_set.samples.n_features, training_set.columns
+        coef = np.zeros((len(outcomes), n_features))
         for row, outcome in zip(coef, outcomes, strict=True):
-            np.multiply(outcome.hypothesis.weights, outcome.scale, out=row)
+            weights = outcome.scale * outcome.hypothesis.weights
+            _check_finite(specification, weights, intercept)
+            row[columns] = weights
         scheme.set_absent(coef, absent, 0.0)
-        _check_finite(specification, coef, intercept)
         return LinearModel(coef, intercept)
     codes = training_set.samples.codes
     signed = [outcome.scale * outcome.data.signs * outcome.hypothesis.dual for outcome in outcomes]

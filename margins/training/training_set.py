@@ -34,6 +34,7 @@ class TrainingSet:
         of these samples.
     sqnorms, shape (m,): k(x_k, x_k).
     features: the rows of X, less the centre, if solvers read the rows of its Gram matrix.
+    columns: the features that X has kept, ndarray of int; None: all.
     """
 
     def __init__(
@@ -46,10 +47,11 @@ class TrainingSet:
         multi_class="ovr",
         centre=None,
         mean_weight=None,
+        columns=None,
     ):
         self.samples, self.kernel, self.is_in_parts = samples, kernel, is_in_parts
         self.multi_class, self._make_rows = multi_class, make_rows
-        self.centre, self._mean_weight = centre, mean_weight
+        self.centre, self._mean_weight, self.columns = centre, mean_weight, columns
         X = self._X = samples.X if centre is None else centred(samples.X, centre)
         rows = make_rows(X)
         is_shared = kernel == LINEAR and not is_in_parts
@@ -68,6 +70,11 @@ class TrainingSet:
         if self._original is not None:
             return self._original
         return self.rows if self.features is None else self.features
+
+    @property
+    def n_features(self):
+        """The number of features that X has kept."""
+        return self.samples.n_features if self.columns is None else len(self.columns)
 
     @property
     def classes(self):
