@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import RidgeClassifier
 
-from margins.model_selection import FitFailed, cache, engine, parameter_search, running
+from margins.model_selection import FitFailed, cache, parameter_search, running
 from margins.model_selection.cache import Cache
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -31,14 +31,6 @@ def study_of(estimator=None, **options):
 @pytest.fixture(scope="module")
 def undisturbed():
     return study_of()
-
-
-@pytest.fixture(autouse=True)
-def without_reading_the_library():
-    """Keys of no study here depend on its files, all of which each study with a cache would read."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "code_of", lambda *values: "code")
-        yield
 
 
 def records(folder):

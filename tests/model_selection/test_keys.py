@@ -19,6 +19,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import margins
 from margins.model_selection import keys, parameter_search
 from margins.model_selection.keys import code_of, digest
 
@@ -31,6 +32,14 @@ def search(folder, scorer, estimator=None, **options):
     options = {"cv": 3, "random_state": 0, "progress": False} | options
     estimator = estimator or RidgeClassifier()
     return parameter_search(estimator, {}, X, y, scoring=scorer, cache=folder, **options)
+
+
+@pytest.fixture(autouse=True)
+def local_files(tmp_path, monkeypatch):
+    """Let keys depend on files in the folder of the test alone."""
+    is_local = keys._is_local
+    monkeypatch.setattr(keys, "LIBRARY", tmp_path / "margins")
+    monkeypatch.setattr(keys, "_is_local", lambda path: is_local(path) and tmp_path in path.parents)
 
 
 @pytest.fixture
@@ -205,13 +214,11 @@ def test_another_configuration_of_scikit_learn_finds_nothing(tmp_path, calls):
     assert len(calls) == 6
 
 
-def test_edited_files_of_this_library_are_noticed(tmp_path, monkeypatch):
-    copy = tmp_path / "margins"
-    original = keys.LIBRARY
+def test_edited_files_of_this_library_are_noticed(monkeypatch):
+    original, copy = Path(margins.__file__).parent, keys.LIBRARY
     shutil.copytree(original, copy, ignore=shutil.ignore_patterns("__pycache__", "*.c*"))
     compiled = next(original.glob("_update*.so"))
     shutil.copy2(compiled, copy)
-    monkeypatch.setattr(keys, "LIBRARY", copy)
     monkeypatch.setattr(keys, "STARTED", keys.time.time() + 1000)
     found = [code_of(None)]
     (copy / "_update.pyx").write_text("")
@@ -267,7 +274,8 @@ def values():
     yield from (lambda X: X**power, [lambda X: X in {"a", "b"}, max])
 
 
-def test_equal_values_have_equal_keys_in_every_process_and_others_do_not():
+def test_equal_values_have_equal_keys_in_every_process_and_others_do_not(monkeypatch):
+    monkeypatch.undo()  # the other process knows the local files
     found = list(map(digest, values()))
     assert len(set(found)) == len(found)
     source = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import {__name__} as test"
