@@ -186,3 +186,10 @@ def test_products_do_not_include_slack_terms():
     )
     scores = X @ weights.weights + 4.0 * weights.label_sum
     np.testing.assert_array_equal(weights.products(data), y * scores)
+
+
+def test_unlearning_begins_at_its_threshold_exactly():
+    # Sample 1 is met at a = 4 with p = 8, where unlearning begins, and left at p = 4.
+    data = sample_problems.data_of(np.array([[1.0], [2.0]]), [1, 1], 0.0)
+    updates, _ = sample_problems.replay(data, rules_of(Unlearning(3, 5), multiple=True), [(1, 0)] * 9)
+    assert updates == [(1, 1), (0, 2), (1, -1), (0, 2)]
