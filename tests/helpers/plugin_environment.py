@@ -98,6 +98,12 @@ class Environment:
         result = self.try_pip(arguments[0], *options, *arguments[1:])
         assert result.returncode == 0, result.stdout + result.stderr
 
+    def unpack(self, *wheels):
+        """Install wheels as pip does with their files, which takes it seconds."""
+        for wheel in wheels:
+            with zipfile.ZipFile(wheel) as file:
+                file.extractall(self.packages)
+
     def try_pip(self, *arguments):
         """Run pip on it, as it is configured: the finished process."""
         command = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]

@@ -1,6 +1,5 @@
 """Ways to build and to install a plug-in, and what the documentation says of them."""
 
-import doctest
 import shutil
 import tomllib
 from pathlib import Path
@@ -64,20 +63,6 @@ def test_the_rule_of_the_docs_is_compiled_here():
     ((_, text),) = blocks("cython", "docs/extending.md")
     assert text == (PLUGINS / "native_rule/fresh_rules.pyx").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 20
-
-
-def test_the_functions_of_the_docs_are_installed_here():
-    module = (PLUGINS / "c_function/by_function.py").read_text(encoding="utf-8")
-    (text,) = [text for _, text in blocks("python", "docs/extending.md") if "CFUNCTYPE" in text]
-    examples = doctest.DocTestParser().get_examples(text)
-    assert len(examples) > 4
-    copied = [
-        example.source.strip()
-        for example in examples
-        if not example.want and not example.source.startswith(("from margins", "check_rule"))
-    ]
-    assert len(copied) >= 5
-    assert not [source for source in copied if source not in module]
 
 
 def test_every_plug_in_depends_on_the_distribution_not_on_the_other_project_named_margins():
