@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from margins.cli.app import main
 
@@ -32,11 +33,7 @@ def run(capsys):
 
 
 def write_svmlight(path, X, y):
-    lines = []
-    for row, label in zip(X, y, strict=True):
-        values = " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row.tolist()) if value)
-        lines.append(f"{label} {values}\n")
-    path.write_text("".join(lines))
+    dump_svmlight_file(X, y, str(path), zero_based=False)
 
 
 def samples(n_classes=2, m=60, seed=0):

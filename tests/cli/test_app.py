@@ -2,8 +2,6 @@
 
 import bz2
 import os
-import shlex
-import subprocess
 import sys
 
 import numpy as np
@@ -191,17 +189,6 @@ def test_samples_may_come_from_a_pipe(run, train_file, tmp_path, monkeypatch, op
     assert result.code == expected.code and result.code in ((0, 4) if options else (0,))
     one, other = (load(tmp_path / name).coef_ for name in ("file.skops", "pipe.skops"))
     np.testing.assert_array_equal(one, other)
-
-
-def test_it_runs_as_a_module_that_reads_and_writes_pipes(run, train_file, tmp_path):
-    run("train", train_file, tmp_path / "m.skops")
-    paths = (sys.executable, tmp_path / "m.skops", train_file)
-    command = "{} -m margins predict -q {} - < {} | head -1".format(
-        *(shlex.quote(str(p)) for p in paths)
-    )
-    result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=True)
-    expected = run("predict", tmp_path / "m.skops", train_file).out.splitlines()[0]
-    assert (result.stdout, result.stderr) == (expected + "\n", "")
 
 
 def test_numbers_that_json_does_not_have_are_null(run, train_file, tmp_path):

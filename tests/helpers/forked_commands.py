@@ -17,7 +17,7 @@ def import_what_commands_use():
     import margins.model_selection
     from margins.cli import catalogue, models, prediction, studies, training  # noqa: F401
 
-    return [margins.get(name) for name in margins.available()]
+    return [margins.get(name) for name in ("auto", "pam", "pdm")]
 
 
 def redirect(output, path):

@@ -1,6 +1,7 @@
 """The layout: what is at the top, imports that point one way, no code that tests the type of a loss."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -125,6 +126,7 @@ def test_every_module_has_a_place_in_the_order():
         rank_of("margins.elsewhere")
 
 
+@functools.cache
 def imports():
     """(importing module, imported module) of every import: set."""
     paths = sources(".py", ".pyx", ".pxd")

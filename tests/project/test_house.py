@@ -1,7 +1,6 @@
 """Counts that keep the upper half of the package readable."""
 
 import ast
-import copy
 import functools
 import re
 import sys
@@ -24,6 +23,11 @@ SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob(
 @functools.cache
 def trees():
     return {path: ast.parse(text) for path, text in SOURCES.items()}
+
+
+@functools.cache
+def nodes_of(path):
+    return list(ast.walk(trees()[path]))
 
 
 def package_of(path):
@@ -52,9 +56,9 @@ def names_defined_in(body):
 def private_names_of_estimators():
     """Private names, and the estimator classes that define each of them."""
     owners = defaultdict(set)
-    for path, tree in trees().items():
+    for path in trees():
         if package_of(path) in ("estimators", "algorithms"):
-            for node in ast.walk(tree):
+            for node in nodes_of(path):
                 if isinstance(node, ast.ClassDef):
                     for name in names_defined_in(node.body):
                         if re.match(r"_(?!_)", name):
@@ -69,12 +73,12 @@ def test_few_private_names_are_defined_in_several_estimators():
 
 def test_no_private_name_of_an_estimator_is_read_in_another_package():
     private, found = private_names_of_estimators(), []
-    for path, tree in trees().items():
+    for path in trees():
         if package_of(path) in ("estimators", "algorithms"):
             continue
-        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in nodes_of(path) if isinstance(node, ast.ClassDef)]
         own = {name for each in classes for name in names_defined_in(each.body)}
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             is_private = isinstance(node, ast.Attribute) and node.attr in private.keys() - own
             if is_private and ast.unparse(node.value) != "self":
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.attr}")
@@ -145,10 +149,15 @@ def test_no_two_classes_of_the_upper_half_have_one_name():
     assert {name: paths for name, paths in owners.items() if len(paths) > 1} == {}
 
 
+@functools.cache
+def files_by_module():
+    return {module_of(path): path for path in trees()}
+
+
 def imports_of(path):
     """The files that a file imports, also for types and within functions."""
-    modules = {module_of(other): other for other in trees()}
-    for node in ast.walk(trees()[path]):
+    modules = files_by_module()
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
@@ -169,10 +178,6 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 # --------------------------------------------------------------------------------- a fit leaves no trace
-
-
-def state_of(estimator):
-    return {name: copy.copy(value) for name, value in vars(estimator).items()}
 
 
 def watched(kind, seen):

@@ -9,7 +9,6 @@ import runpy
 import subprocess
 import sys
 import tomllib
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -130,9 +129,3 @@ def test_public_methods_are_annotated():
             missing = [each.name for each in parameters if each.annotation is each.empty]
             assert not missing, f"{method} of {cls.__name__}"
             assert signature.return_annotation is not signature.empty, f"{method} of {cls.__name__}"
-
-
-def test_stubs_are_installed():
-    assert STUBS and "*.pyi" in PROJECT["tool"]["setuptools"]["package-data"]["*"]
-    for stub in STUBS:
-        assert (resources.files(".".join(stub.parts[:-1])) / stub.name).is_file(), stub
