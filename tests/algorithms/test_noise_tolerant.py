@@ -35,7 +35,7 @@ SHUFFLES = ["once", "epochs", "never"]
 
 
 @some(AVERAGINGS)
-@SETTINGS
+@examples(3)
 @given(problem=sample_problems.problems(), seed=SEEDS, shuffle=st.sampled_from(SHUFFLES))
 def test_every_combination_of_options_replays_the_oracle(averaging, problem, seed, shuffle):
     X, y = problem
@@ -50,7 +50,7 @@ def test_every_combination_of_options_replays_the_oracle(averaging, problem, see
 
 
 @some(AVERAGINGS)
-@SETTINGS
+@examples(3)
 @given(problem=sample_problems.problems(), seed=SEEDS, kernel=st.sampled_from(["linear", "precomputed"]))
 def test_weights_multiply_updates_and_votes_as_in_the_oracle(averaging, problem, seed, kernel):
     X, y = problem

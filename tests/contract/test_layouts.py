@@ -285,7 +285,7 @@ def test_fit_and_predict_leave_X_and_y_and_weights_as_they_are(layout):
     before = [part.copy() for part in parts(given)]
     types = [(part.dtype, part.flags.writeable) for part in parts(given)]
     y_before, weight_before = y.copy(), weight.copy()
-    for name, sample_weight in product(FEW, (None, weight)):
+    for name, sample_weight in (*product(FEW, [weight]), ("auto", None)):
         classifier = ALGORITHMS[name](max_iter=3, C=1.0, random_state=0)
         classifier.fit(given, y, sample_weight).predict(given)
     for part, kept in zip(parts(given), before, strict=True):

@@ -86,24 +86,17 @@ def test_ctrl_c_ends_a_long_fit_of_every_algorithm(name):
 
 
 @pytest.mark.parametrize(
-    ("solver", "loss"),
-    [("conjugate", "hinge"), ("unlearning", "hinge"), ("dcd", "hinge"), ("newton", "hinge")],
+    ("name", "params"),
+    [
+        *(("auto", {"solver": name}) for name in ("conjugate", "unlearning", "dcd", "newton")),
+        *((name, {}) for name in ("second-order-perceptron", "budget-perceptron", "mpu", "alma")),
+    ],
 )
-def test_ctrl_c_ends_a_long_fit_of_every_solver(solver, loss):
-    X, y = noise(3000, 1500)
-    estimator = endless("auto", solver=solver, loss=loss, C=100.0)
-    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.3)
-    assert caught
-    assert elapsed < LIMIT
-
-
-@pytest.mark.parametrize(
-    "name", ["second-order-perceptron", "budget-perceptron", "perceptron", "mpu", "alma"]
-)
-def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name):
+def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name, params):
     # Two passes over a matrix of 32 MB for every mistake; a pass over all samples takes half a second.
     X, y = noise(6000, 2000)
-    elapsed, caught = interrupted_after(lambda: endless(name).fit(X, y), 0.3)
+    estimator = endless(name, **params, **({"loss": "hinge", "C": 100.0} if params else {}))
+    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.3)
     assert caught
     assert elapsed < LIMIT
 

@@ -263,7 +263,7 @@ def numbers_about(interval):
     yield from ends
     for end in ends:
         yield from (np.nextafter(end, other).item() for other in (-math.inf, math.inf))
-    yield from (1e-300, 1e-17, 1e-8, 1e17, 1e300, 1.7e308, 0, 1, 10, 1000)
+    yield from (1e-300, 1e-8, 1e300, 1.7e308, 0, 1, 1000)
 
 
 @quiet

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from problems import clouds
+from properties import SEED
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 
@@ -148,15 +149,6 @@ def test_a_loaded_classifier_has_the_scores_of_the_one_that_was_dumped(parameter
         assert own.certificates[0].gap < 0.05
 
 
-@pytest.mark.parametrize("algorithm", ["pdm", "perceptron", "averaged-perceptron", "pegasos"])
-def test_published_algorithms_are_linear_models_too(algorithm, tmp_path):
-    X, y = clouds(2, m=40, distance=4.0)
-    classifier = margins.get(algorithm)(random_state=0).fit(X, y)
-    dump_libsvm(classifier, tmp_path / "model")
-    scores = load_libsvm(tmp_path / "model").decision_function(X)
-    np.testing.assert_allclose(scores, classifier.decision_function(X), rtol=1e-12)
-
-
 def test_models_that_neither_program_has_are_refused(tmp_path):
     X, y = clouds(3, m=30)
     for classifier, message in (
@@ -256,12 +248,13 @@ def test_malformed_files_are_refused_with_the_line(case, tmp_path):
     assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
-def test_ten_thousand_mutated_files_load_or_are_refused(tmp_path):
-    rng, path = np.random.default_rng(0), tmp_path / "model"
+def test_mutated_files_load_or_are_refused(tmp_path):
+    rng, path = np.random.default_rng(SEED), tmp_path / "model"
     X, y = clouds(3, m=9)
     dump_libsvm(svc(X, y, "poly"), path)
     files, n_refused = [LINEAR_FILE.encode(), KERNEL_FILE.encode(), path.read_bytes()], 0
-    for k in range(10_000):
+    n_files = 10_000 if SEED else 2_000
+    for k in range(n_files):
         contents = bytearray(files[k % 3])
         for _ in range(rng.integers(1, 4)):
             place = rng.integers(len(contents)) if contents else 0
@@ -284,4 +277,4 @@ def test_ten_thousand_mutated_files_load_or_are_refused(tmp_path):
                 load_libsvm(path)
         except MalformedFile:
             n_refused += 1
-    assert 3_000 < n_refused < 10_000
+    assert 0.3 * n_files < n_refused < n_files

@@ -94,8 +94,8 @@ def test_labels_of_other_meta_estimators(how, name, classifier):
 
 
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
-def test_a_calibrated_selection_predicts_by_the_same_probabilities(method, name):
+@pytest.mark.parametrize("method", [None, "sigmoid", "isotonic", "temperature"])
+def test_a_selection_predicts_by_the_same_scores_or_probabilities(method, name):
     if method == "temperature" and VERSION < (1, 8):
         pytest.skip("needs scikit-learn 1.8")
     X, y = data(name)
@@ -105,11 +105,13 @@ def test_a_calibrated_selection_predicts_by_the_same_probabilities(method, name)
         model = margins.MarginClassifierCV(Cs=[0.1, 1.0], calibration=method, **kind)
         for each in (model.fit(X, y), make_pipeline(StandardScaler(), model).fit(X, y)):
             session = onnxruntime.InferenceSession(to_onnx(each).SerializeToString())
-            labels, probabilities = session.run(["label", "probabilities"], {"X": X})
+            labels, values = session.run(["label", "probabilities" if method else "scores"], {"X": X})
             assert_array_equal(labels, each.predict(X))
-            assert_allclose(probabilities, each.predict_proba(X), atol=1e-6)
-    with pytest.raises(TypeError, match="within another estimator cannot be converted"):
-        outputs_of(OneVsRestClassifier(model).fit(X, y), X[:5])
+            expected = each.predict_proba(X) if method else each.decision_function(X)
+            assert_allclose(values, expected, atol=1e-6 if method else 1e-4)
+    if method:
+        with pytest.raises(TypeError, match="within another estimator cannot be converted"):
+            outputs_of(OneVsRestClassifier(model).fit(X, y), X[:5])
 
 
 def test_labels_beyond_signed_integers_are_refused():
@@ -164,9 +166,9 @@ def test_pipelines_of_text_name_the_way_out():
             to_onnx(model)
 
 
-@pytest.mark.parametrize("classifier", [LinearSVC, margins.MarginClassifier])
-def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabilities(classifier):
+def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabilities():
     """docs/interchange.md names these three: LinearSVC has them, so that nothing here can mend them."""
+    classifier = LinearSVC
     X, y = data("two classes")
     labels = np.column_stack([y, X[:, 0] > 0])
     several = OneVsRestClassifier(classifier()).fit(X, labels)

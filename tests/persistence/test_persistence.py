@@ -222,15 +222,9 @@ def test_a_class_of_a_plug_in_is_trusted_by_name():
 
 DAMAGES = {
     "linear coef": "model.coef_ = model.coef_[:, :2]",
-    "linear objects": "model.coef_ = model.coef_.astype(int)",
     "linear intercept": "model.intercept_ = np.zeros(3)",
-    "linear features": "model.n_features_in_ = -3",
-    "linear classes": "model.classes_ = np.array(['a'])",
     "linear parameter": "model.eps = 7.0",
-    "linear kernel": "model.kernel_ = None",
     "kernel columns": "model.support_vectors_ = model.support_vectors_[:, :2]",
-    "kernel rows": "model.support_vectors_ = model.support_vectors_[:-1]",
-    "kernel dual": "model.dual_coef_ = model.dual_coef_[:, 1:]",
     "csr columns": "model.support_vectors_.indices[0] = 10**6",
     "csr negative": "model.support_vectors_.indices[0] = -(10**6)",
     "csr starts": "model.support_vectors_.indptr[-1] = 10**6",

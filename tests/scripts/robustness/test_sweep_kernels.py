@@ -12,7 +12,7 @@ def problems(n, seed=0):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_other_solver_proves_what_the_plan_leaves_unproven():
-    for problem in problems(25):
+    for problem in problems(12):
         fitted = problem.fit()
         assert np.isfinite(fitted.decision_function(problem.X)).all(), problem
         if not fitted.converged_:
