@@ -137,16 +137,6 @@ def test_constant_shrinking_lambda_inverts_kappa(kappa, b, gamma):
     assert found == pytest.approx(kappa, rel=1e-12, abs=1e-300)
 
 
-def test_constant_shrinking_restarted_from_its_margin_improves_as_guaranteed():
-    fraction, climbed = 0.0, []
-    for _ in range(3):
-        b = 1e12
-        lam = bounds.constant_shrinking_lambda(1.0, fraction * 1.0, b, 1.0) if fraction else 0.0
-        fraction = bounds.constant_shrinking_fraction(1.0, 1.0, b, lam)
-        climbed.append(fraction)
-    assert climbed == pytest.approx([1 / 2, 5 / 8, 0.6953125], rel=1e-6)
-
-
 @examples(25)
 @given(eps=st.floats(0.01, 1), r=st.floats(1, 100))
 def test_constant_shrinking_parameters_attain_the_accuracy_within_the_bound_on_updates(eps, r):
@@ -157,15 +147,6 @@ def test_constant_shrinking_parameters_attain_the_accuracy_within_the_bound_on_u
     updates = bounds.constant_shrinking_updates(r, 1.0, b, lam)
     assume(eps < 1)
     assert updates <= r * r * math.log((2 - eps) / eps) / (eps * (1 - eps)) * (1 + SLACK)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 4, 9, 49])
-def test_variable_shrinking_bounds_tend_to_their_limits_with_the_threshold(n):
-    limit = 1 - 1 / (2 * (n + 1))
-    assert bounds.variable_shrinking_fraction(1.0, 1e12, n) == pytest.approx(limit, rel=1e-9)
-    most = bounds.variable_shrinking_updates(1.0, 1.0, 1e12, n)
-    least = bounds.variable_shrinking_least_updates(1.0, 1.0, 1e12, n)
-    assert least / most == pytest.approx(limit**2, rel=1e-9)
 
 
 @examples(25)

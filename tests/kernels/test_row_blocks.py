@@ -155,16 +155,6 @@ def test_rows_needed_together_do_not_evict_each_other(monkeypatch):
         assert_allclose(blocks.slots[slots], KERNELS["rbf"](X[indices], X), atol=1e-5)
 
 
-@pytest.mark.parametrize("shift", [0.0, 10.0, 1000.0])
-@pytest.mark.parametrize("name", ["rbf", "poly"])
-def test_the_bound_on_rounding_holds(name, shift):
-    kernel, X = KERNELS[name], points(100, 30) + shift
-    blocks = blocks_of(kernel, X)
-    slots = blocks.slots_of(np.arange(100), np.zeros(100, bool))
-    error = np.abs(blocks.slots[slots] - kernel(X, X)).max()
-    assert error <= blocks.rounding() < np.inf
-
-
 @pytest.mark.parametrize("layout", [np.asarray, np.float32, sparse.csr_array])
 def test_kernels_of_differences_subtract_the_mean_without_rounding(layout):
     X = np.round(points(100, 30) * 64) / 64 + 1000  # exact in single precision

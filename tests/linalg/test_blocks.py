@@ -5,13 +5,9 @@ import threading
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sample_problems import rows_of
 from scipy import sparse
 
 import margins
-from margins._update import WeightVector
-from margins.data._passes import combination, products
-from margins.data.binary_data import make_binary_data
 from margins.linalg.threads import MAX_BLOCKS, MIN_ELEMENTS, blocks_of, current_team, team_of
 
 
@@ -68,35 +64,6 @@ def large(kind):
         X = np.asfortranarray(X, dtype=np.float32)
     scores = X @ rng.normal(size=d)
     return X, scores + 0.5 * scores.std() * rng.normal(size=m) > 0
-
-
-@pytest.mark.parametrize("kind", SHAPES)
-def test_passes_in_threads_equal_passes_in_one_thread(kind):
-    X, y = large(kind)
-    rows, m = rows_of(X), len(y)
-    data = make_binary_data(rows, np.ones(m), y, 1.0, 0.0, np.inf)
-    rng, everything = np.random.default_rng(1), np.arange(m, dtype=np.int32)
-    vector, dual = rng.normal(size=X.shape[1] + 1), rng.uniform(size=m)
-    weights = WeightVector(X.shape[1], m)
-    weights.assign(data, dual, vector)
-
-    def passes():
-        return (
-            products(data, everything, vector),
-            combination(data, everything, dual),
-            rows.sqnorms(),
-            weights.products(data),
-        )
-
-    alone = passes()
-    signs = np.where(y, 1.0, -1.0)
-    tolerance = {"rtol": 1e-9, "atol": 1e-9}
-    np.testing.assert_allclose(alone[0], signs * (X @ vector[:-1] + vector[-1]), **tolerance)
-    np.testing.assert_allclose(alone[1][:-1], X.T @ (dual * signs), **tolerance)
-    for n_threads in (2, 5):
-        with team_of(n_threads):
-            for one, several in zip(alone, passes(), strict=True):
-                assert_array_equal(one, several)
 
 
 @pytest.mark.parametrize(

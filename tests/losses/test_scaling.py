@@ -12,7 +12,6 @@ from properties import examples
 from margins.losses._scaling import (
     hinge_minimum,
     hinge_sums,
-    largest_factor,
     squared_hinge_minimum,
     squared_hinge_sums,
 )
@@ -51,12 +50,6 @@ def test_nan_is_propagated():
 def test_sums_of_many_keep_their_digits():
     p = np.full(1_000_000, 0.1)
     assert hinge_sums(p, np.broadcast_to(1.0, len(p)), 1.0)[0] == pytest.approx(9e5, rel=1e-13)
-
-
-def test_largest_factor_keeps_dual_variables_within_their_bounds():
-    assert largest_factor(np.array([0.0, 2.0, 5.0]), np.array([0.0, 3.0, 5.0])) == 1.0
-    assert largest_factor(np.array([0.0, 2.0, 1.0]), np.array([0.0, 3.0, 5.0])) == 1.5
-    assert largest_factor(np.zeros(3), np.ones(3)) == math.inf
 
 
 @examples(10)
