@@ -239,7 +239,7 @@ def test_an_error_names_the_file_that_differs(run, tmp_path, stream):
 
 @pytest.mark.parametrize("stream", [(), ("--stream",)])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("label", ["w\x01", "1.5"])
+@pytest.mark.parametrize("label", ["w\x01", "a\nb", "a\u2028b", "1.5"])
 def test_a_label_that_is_not_allowed_has_its_line(run, tmp_path, stream, kind, label):
     for name, wrong in (("a", False), ("b", True)):
         labels = ["3", "4"] * 3 if label == "1.5" else ["u", "v"] * 3

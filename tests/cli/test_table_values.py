@@ -121,15 +121,6 @@ def test_names_of_parquet_need_not_be_text(tmp_path):
 # Damage.
 
 
-def test_a_label_of_control_characters_has_its_place(run, tmp_path):
-    for label in ("\x1e1", '"a\nb"', "a\u2028b"):
-        path = tmp_path / "t.csv"
-        path.write_text(f"x,y\n1,0\n2,{label}\n", encoding="utf-8")
-        result = run("train", path, tmp_path / "m.skops", "--target", "y")
-        problem = f"{path}:3:3: the label 'y' must be text of one line, without control characters. Got "
-        assert result.code == 3 and problem in result.err
-
-
 def test_a_damaged_table_of_parquet_is_an_error_that_says_what(run, tmp_path):
     path = tmp_path / "t.parquet"
     pandas.DataFrame({"x": [0.5, 1.5], "name": ["ab", "cd"], "y": [0, 1]}).to_parquet(

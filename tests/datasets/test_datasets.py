@@ -104,30 +104,16 @@ def test_a_sample_exactly_at_the_margin_is_kept():
         assert np.array_equal(X[0], hyperplane(2, 1, seed)[0]) and y == 1
 
 
-def test_a_pool_without_a_hyperplane_is_drawn_again():
-    # One sample and one coin: half the seeds start with a tail, which leaves w at 0.
-    for seed in range(20):
-        X, y = make_noisy_halfspace(1, margin=0, n_samples=1, random_state=seed)
-        w, theta = hyperplane(1, 1, seed)
-        assert y == np.where(X[0] @ w > theta, 1, -1)
-
-
 @pytest.mark.parametrize("margin", [12, 1e9, 1e308, np.float64(1e308), np.float32(50)])
-def test_a_margin_without_samples_is_rejected(margin):
+@pytest.mark.parametrize(
+    ("replace", "kept"), [(True, "30 of 3000 samples drawn"), (False, "at least one of 30 samples")]
+)
+def test_a_margin_without_samples_is_rejected(margin, replace, kept):
     with pytest.raises(ValueError) as error:
-        make_noisy_halfspace(5, margin=margin, n_samples=30, random_state=0)
+        make_noisy_halfspace(5, margin=margin, n_samples=30, replace_discarded=replace, random_state=0)
     assert str(error.value) == (
-        "margin of make_noisy_halfspace must be small enough to keep 30 of 3000 samples drawn. "
-        f"Got {margin!r}, which keeps 0."
-    )
-
-
-def test_a_margin_that_keeps_no_sample_is_rejected_without_replacement_too():
-    with pytest.raises(ValueError) as error:
-        make_noisy_halfspace(5, margin=12, n_samples=30, replace_discarded=False, random_state=0)
-    assert str(error.value) == (
-        "margin of make_noisy_halfspace must be small enough to keep at least one of 30 samples. "
-        "Got 12, which keeps none."
+        f"margin of make_noisy_halfspace must be small enough to keep {kept}. "
+        f"Got {margin!r}, which keeps {'0' if replace else 'none'}."
     )
 
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from problems import clouds
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -14,13 +15,6 @@ from margins.model_selection import parameter_search
 
 NAMES = ("perceptron", "averaged-perceptron", "pam", "paum", "pa", "pa-i", "norma")
 EPOCHS = 40
-
-
-def noisy(n_classes=2):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(120, 6))
-    y = np.digitize(X[:, 0] + generator.normal(size=120), [0] if n_classes == 2 else [-0.7, 0.7])
-    return X, y
 
 
 def loss_of(classifier, X, y, weight=None):
@@ -45,7 +39,7 @@ def expected_end(losses, tol, n_iter_no_change):
 @pytest.mark.parametrize(("tol", "n_iter_no_change"), [(1e-3, 5), (0.1, 1), (0.0, 3)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_ends_where_its_losses_say(name, tol, n_iter_no_change):
-    X, y = noisy()
+    X, y = clouds(m=120, d=6)
     params = {"random_state": 0} | ({"averaging": "last"} if "perceptron" in name else {})
     losses = [
         loss_of(margins.get(name)(max_iter=epochs, **params).fit(X, y), X, y)
@@ -60,7 +54,7 @@ def test_a_fit_ends_where_its_losses_say(name, tol, n_iter_no_change):
 
 
 def test_an_end_by_tol_counts_as_convergence():
-    X, y = noisy()
+    X, y = clouds(m=120, d=6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit = margins.get("perceptron")(tol=1e-3, random_state=0).fit(X, y)
@@ -71,14 +65,14 @@ def test_an_end_by_tol_counts_as_convergence():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_every_class_ends_for_itself(n_jobs):
-    X, y = noisy(n_classes=3)
+    X, y = clouds(3, m=120, d=6, seed=1)
     fit = margins.get("pam")(tol=1e-3, random_state=0, n_jobs=n_jobs).fit(X, y)
     epochs = [len(curve) for curve in fit.learning_curve_]
     assert fit.n_iter_ == max(epochs) < 100 and len(set(epochs)) > 1
 
 
 def test_the_loss_is_weighted_and_computed_with_the_kernel():
-    X, y = noisy()
+    X, y = clouds(m=120, d=6)
     weight = np.where(y == 1, 5.0, 1.0)
     ends = []
     for kernel in ("linear", lambda X, Z: X @ Z.T):
@@ -93,7 +87,7 @@ def test_the_loss_is_weighted_and_computed_with_the_kernel():
 
 
 def test_studies_end_every_fit_as_a_single_one():
-    X, y = noisy()
+    X, y = clouds(m=120, d=6)
     settings = {"eta": [0.1, 1.0], "tol": [1e-3, None]}
     classifier = margins.get("perceptron")(max_iter=30, random_state=0)
     with warnings.catch_warnings():
@@ -105,7 +99,7 @@ def test_studies_end_every_fit_as_a_single_one():
 
 
 def test_chunks_are_refused():
-    X, y = noisy()
+    X, y = clouds(m=120, d=6)
     chunks = Chunks([lambda: (X, y)])
     with pytest.raises(ValueError, match="tol of .* must be None.* Got 0.1"):
         margins.get("perceptron")(tol=0.1).fit(chunks)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_optima import rational_objective
 from numpy.testing import assert_allclose
 from problems import clouds, integers, tumours
 from scipy import sparse
@@ -26,17 +27,6 @@ POWER = {"hinge": 1, "squared_hinge": 2}
 INTERCEPTS = {"none": None, "penalised": True, "free": False}
 
 
-def exact_objective(X, y, w, b, C, loss, is_penalised):
-    """The objective of a model in rational arithmetic; b None: no intercept."""
-    w, b = [Fraction(v) for v in w], Fraction(0 if b is None else b)
-    total = sum(v * v for v in w) + (b * b if is_penalised else 0)
-    losses = Fraction(0)
-    for row, label in zip(X, y, strict=True):
-        score = sum(Fraction(x) * v for x, v in zip(row, w, strict=True)) + b
-        losses += max(1 - int(label) * score, Fraction(0)) ** POWER[loss]
-    return total / 2 + Fraction(C) * losses
-
-
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("loss", POWER)
 def test_the_gap_brackets_the_true_one(loss, intercept):
@@ -48,13 +38,13 @@ def test_the_gap_brackets_the_true_one(loss, intercept):
     ).fit(X, y)
     w, b = optimum.coef_[0], optimum.intercept_[0]
     b = None if penalize is None else b
-    least = exact_objective(X, y, w, b, 0.5, loss, penalize)
+    least = rational_objective(w, b or 0.0, X, y, 0.5, loss, bool(penalize))
     for size in np.repeat(10.0 ** np.arange(-10, 6), 11):  # about a thousand models in all cases
         moved_w = w + size * rng.normal(size=len(w))
         moved_b = None if b is None else b + size * rng.normal()
         result = margins.certify((moved_w, moved_b), X, y, C=0.5, **parameters)
         (certificate,) = result.certificates
-        primal = exact_objective(X, y, moved_w, moved_b, 0.5, loss, penalize)
+        primal = rational_objective(moved_w, moved_b or 0.0, X, y, 0.5, loss, bool(penalize))
         assert_allclose(certificate.primal, float(primal), rtol=1e-9)
         # The dual value is a bound, and as tight as `accuracy` asks for.
         assert Fraction(certificate.dual) <= least * (1 + Fraction(1, 10**9))

@@ -13,21 +13,26 @@ X, Y = problem(m=60)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "name", "allowed"),
+    ("name", "parameters", "message"),
     [
-        ({"kernel": "rbf"}, "kernel", "'linear'"),
-        ({"C": np.inf}, "C", "finite"),
-        ({"solver": "dcd"}, "solver", "'auto' or 'newton'"),
-        ({"warm_start": True}, "warm_start", "False"),
+        ("auto", {"kernel": "rbf"}, "kernel of .* must be 'linear' if X is Chunks"),
+        ("auto", {"C": np.inf}, "C of .* must be finite if X is Chunks"),
+        ("auto", {"solver": "dcd"}, "solver of .* must be 'auto' or 'newton'.*Chunks"),
+        ("auto", {"warm_start": True}, "warm_start of .* must be False if X is Chunks"),
+        ("pdm", {"kernel": "rbf"}, "kernel of pdm .* must be 'linear' if X is Chunks.* Got 'rbf'"),
+        ("mpu", {"warm_start": True}, "warm_start of mpu .* must be False if X is Chunks"),
+        ("dcd", {}, "shrinking of dcd .* must be False if X is Chunks"),
+        ("voted-perceptron", {}, "averaging of voted-perceptron .* must be 'last', .*Got 'voted'"),
+        ("pocket", {}, "averaging of pocket .* must be 'last', .*Got 'pocket'"),
+        ("perceptron", {"averaging": "tail"}, "averaging of perceptron .*Got 'tail'"),
     ],
 )
-def test_parameters_that_need_all_samples_in_memory_are_rejected(parameters, name, allowed):
+def test_parameters_that_need_all_samples_in_memory_are_rejected(name, parameters, message):
     def reader():
         raise AssertionError("nothing is read")
 
-    message = f"^{name} of .*MarginClassifier.fit.* must be {allowed}.*Chunks"
     with pytest.raises(ValueError, match=message):
-        margins.MarginClassifier(**parameters).fit(Chunks([reader]))
+        margins.get(name)(**parameters).fit(Chunks([reader]))
 
 
 def test_labels_are_in_the_chunks():

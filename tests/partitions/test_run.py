@@ -296,25 +296,6 @@ def test_algorithms_with_separate_loops_need_samples_in_memory():
             margins.get(name)().fit(chunks_of(*problem(m=60), 2))
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "message"),
-    [
-        ("pdm", {"kernel": "rbf"}, "kernel of pdm .* must be 'linear' if X is Chunks.* Got 'rbf'"),
-        ("mpu", {"warm_start": True}, "warm_start of mpu .* must be False if X is Chunks"),
-        ("dcd", {}, "shrinking of dcd .* must be False if X is Chunks"),
-        ("voted-perceptron", {}, "averaging of voted-perceptron .* must be 'last', .*Got 'voted'"),
-        ("pocket", {}, "averaging of pocket .* must be 'last', .*Got 'pocket'"),
-        ("perceptron", {"averaging": "tail"}, "averaging of perceptron .*Got 'tail'"),
-    ],
-)
-def test_parameters_that_need_samples_in_memory_are_rejected_before_any_work(name, parameters, message):
-    def reader():
-        raise AssertionError("nothing is read")
-
-    with pytest.raises(ValueError, match=message):
-        margins.get(name)(**parameters).fit(Chunks([reader]))
-
-
 class OwnSolver(Solver):
     name = "own"
 

@@ -95,12 +95,6 @@ def test_a_c_function_runs_as_the_built_in_and_is_given_its_user_data(kind):
     assert seen == {0.5}
 
 
-def test_a_condition_gets_the_label():
-    rule = Python(lambda sqnorm, t, dual_sum, label: 5.0 if label > 0 else 2.0)
-    expected = Rules(UnevenThreshold(negative=2, positive=5), Additive(most=1), NoShrink())
-    assert run(Rules(rule, Additive(most=1), NoShrink())) == run(expected)
-
-
 @pytest.mark.parametrize("coefficient", [-3.0, 100.0])
 def test_an_update_keeps_dual_variables_within_their_bounds(coefficient):
     rule = Python(lambda: coefficient, "update")

@@ -13,7 +13,6 @@ import margins
 from margins._activeset import ActiveSets
 from margins._update import WeightVector
 from margins.algorithms.averaged_perceptron import AveragedPerceptron
-from margins.algorithms.pa import PassiveAggressiveClassifier
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.rules import (
@@ -168,13 +167,6 @@ def test_samples_at_their_upper_bounds_may_stay_misclassified():
     classifier = custom(*rules, base=Bounded, C=1e3, max_iter=1000).fit(X, y)
     assert classifier.converged_ and classifier.learning_curve_[0][-1].mistakes > 0
     assert classifier.dual_coef_.max() > 0
-
-
-def test_a_misclassified_zero_row_prevents_convergence():
-    X, y = data_set()
-    X[3] = 0
-    classifier = PassiveAggressiveClassifier(fit_intercept=False, random_state=0)
-    assert not classifier.fit(X, y).converged_
 
 
 def test_a_stream_that_was_ended_by_a_rule_restarts():

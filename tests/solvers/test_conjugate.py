@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import noisy
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -40,13 +41,6 @@ def sparse_problem(seed, m=300, d=600):
     return X, X @ generator.normal(size=d) > 0
 
 
-def noisy(seed):
-    """Two overlapping clouds, which converge slowly with a large C."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(200, 6))
-    return X, (X @ generator.normal(size=6) > 0) ^ (generator.random(200) < 0.1)
-
-
 def test_certificates_are_computed_only_if_the_estimate_is_small():
     fit = Auto(eps=1e-4, random_state=0).fit(*sparse_problem(0))
     certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
@@ -60,7 +54,7 @@ def test_certificates_are_computed_only_if_the_estimate_is_small():
 def test_a_run_that_is_stopped_between_certificates_gets_one(eps, monkeypatch):
     # The gap after the first epoch is taken to be above the threshold, whatever has been proven.
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
-    X, y = noisy(0)
+    X, y = noisy(200, 6)
     task = SimpleNamespace(watch=lambda index: Watch(until=2), end=lambda: None)
     monkeypatch.setattr(Auto, "_has_callbacks", True)
     monkeypatch.setattr("margins.estimators.base.FitTask", lambda *arguments: task)

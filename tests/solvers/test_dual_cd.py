@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import two_clouds
+from problems import integers, two_clouds
 from properties import examples
 from sample_problems import orders_of, seed_of
 from sklearn.svm import LinearSVC
@@ -23,14 +23,6 @@ Dcd, Adatron = margins.get("dcd"), margins.get("adatron")
 LOSSES = ("squared_hinge", "hinge")
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SEEDS = st.integers(0, 10**6)
-
-
-def integers(seed, m=8, d=3):
-    """Small integers: first steps are exact, and often products are 1 or dual variables at bounds."""
-    rng = np.random.default_rng(seed)
-    y = rng.choice([-1, 1], m)
-    y[0], y[-1] = 1, -1
-    return rng.integers(-2, 3, (m, d)).astype(float), y
 
 
 def descend(data, upper, orders, eta=None, diagonal=0.0, removes=None, tolerance=1e-12):
@@ -79,7 +71,7 @@ def orders_of_fit(m, n_epochs, seed):
     n_epochs=st.integers(1, 6),
 )
 def test_fit_makes_the_oracles_updates(name, C, loss, seed, n_epochs):
-    X, y = integers(seed)
+    X, y = integers(seed, m=8, d=3)
     soft = loss == "squared_hinge" and not math.isinf(C)
     diagonal = 1 / (2 * C) if soft else 0.0
     data = oracles.data_of(X, y)
