@@ -1,34 +1,24 @@
 """ALMA and the second-order perceptron against what their papers say, step by step in NumPy."""
 
 import math
-import warnings
 
 import exact_optima
 import numpy as np
 import pytest
+from algorithm_groups import quiet
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from oracles import data_of
 from properties import examples
 from sample_problems import orders_of_fit
 from scipy import sparse
 from scipy.optimize import minimize
-from sklearn.exceptions import ConvergenceWarning
 
 import margins
 
 Alma = margins.get("alma")
 SecondOrder = margins.get("second-order-perceptron")
-quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def extended(X, y, rho, C):
-    """The samples with all their coordinates: features, bias, private ones."""
-    y = np.where(y > 0, 1.0, -1.0)
-    parts = [y[:, None] * X, rho * y[:, None]]
-    if math.isfinite(C):
-        parts.append(np.eye(len(y)) / math.sqrt(2 * C))
-    return np.hstack(parts)
 
 
 def normalised(data, p):
@@ -114,7 +104,7 @@ def test_alma_makes_the_updates_of_the_paper(p, C, container):
         params = {"eps": eps, "C": C, "intercept_scaling": 1.5, "stop": "clean-pass"}
         fit = Alma(p=p, max_iter=40, random_state=seed, **params)
         fit.fit(container(X), y)
-        data = extended(X, y, 1.5, C)
+        data = data_of(X, y, 1.5, 1 / (2 * C))
         w, mistakes, epoch, bound = alma(data, p, eps, orders_of_fit(len(y), 40, seed))
         assert (fit.n_updates_, fit.n_iter_) == (len(mistakes), epoch)
         assert [e.updates for e in fit.learning_curve_[0]][-1] == len(mistakes)
@@ -142,7 +132,7 @@ def unit(x):
 @pytest.mark.parametrize("p", [2, 3, 20])
 def test_alma_of_a_stream_makes_the_updates_of_the_paper(p):
     X, y = problem(3, m=60, noise=0.5)
-    w, mistakes, _, bound = alma(extended(X, y, 1.0, math.inf), p, 0.5, [np.arange(60)])
+    w, mistakes, _, bound = alma(data_of(X, y), p, 0.5, [np.arange(60)])
     whole = Alma(p=p, eps=0.5).partial_fit(X, y, [-1, 1])
     assert whole.n_updates_ == len(mistakes)
     assert_allclose(np.append(whole.coef_[0], whole.intercept_[0]), w, rtol=1e-9, atol=1e-12)
@@ -171,6 +161,7 @@ def greatest_margin(unit_data, p):
     return (unit_data @ w).min() / length(w, p / (p - 1)), length(theta, p)
 
 
+@quiet
 @examples(10)
 @given(
     seed=st.integers(0, 10**6),
@@ -181,11 +172,9 @@ def greatest_margin(unit_data, p):
 )
 def test_alma_satisfies_both_bounds_of_its_theorem(seed, p, eps, C, stop):
     X, y = problem(seed, m=12, d=3)
-    unit_data = normalised(extended(X, y, 1.0, C), p)
+    unit_data = normalised(data_of(X, y, 1.0, 1 / (2 * C)), p)
     low, high = greatest_margin(unit_data, p)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = Alma(p=p, eps=eps, C=C, random_state=0, stop=stop, max_iter=3000).fit(X, y)
+    fit = Alma(p=p, eps=eps, C=C, random_state=0, stop=stop, max_iter=3000).fit(X, y)
     (certificate,) = fit.normalised_certificates_
     assert certificate.margin <= high * (1 + 1e-9) + 1e-12
     assert certificate.upper_bound >= low * (1 - 1e-9)
@@ -197,14 +186,13 @@ def test_alma_satisfies_both_bounds_of_its_theorem(seed, p, eps, C, stop):
         assert certificate.fraction >= (1 - eps) * (1 - 1e-12)
 
 
+@quiet
 @pytest.mark.parametrize("z", [1e-40, 1e40])
 def test_alma_converges_in_any_unit_with_any_p(z):
     X, y = problem(5)
     for p in (2, 40, 100):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            plain = Alma(p=p, eps=0.9, max_iter=50, random_state=0).fit(X, y)
-            other = Alma(p=p, eps=0.9, max_iter=50, random_state=0, intercept_scaling=z).fit(X * z, y)
+        plain = Alma(p=p, eps=0.9, max_iter=50, random_state=0).fit(X, y)
+        other = Alma(p=p, eps=0.9, max_iter=50, random_state=0, intercept_scaling=z).fit(X * z, y)
         assert other.n_updates_ == plain.n_updates_
         (one,), (two,) = plain.normalised_certificates_, other.normalised_certificates_
         assert two.margin == pytest.approx(one.margin, rel=1e-9)
@@ -253,12 +241,11 @@ def test_second_order_perceptron_rejects_too_many_features(method):
             SecondOrder().partial_fit(X, [0, 1, 0, 1], [0, 1])
 
 
+@quiet
 @pytest.mark.parametrize("a", [1e-12, 1e-120])
 def test_second_order_perceptron_stays_finite_if_the_matrix_is_nearly_singular(a):
     X, y = problem(0, m=200, noise=0.5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = SecondOrder(a=a, max_iter=30, random_state=0).fit(1e30 * X, y)
+    fit = SecondOrder(a=a, max_iter=30, random_state=0).fit(1e30 * X, y)
     assert np.isfinite(fit.coef_).all() and np.isfinite(fit.decision_function(1e30 * X)).all()
 
 

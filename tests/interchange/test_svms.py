@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import clouds
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
@@ -12,16 +13,15 @@ from margins.interchange import to_sklearn
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def data(n_classes=2):
-    generator = np.random.default_rng(0)
-    X = np.round(generator.normal(size=(60, 4)), 2)
-    return X, np.array(["a", "b", "c"])[np.digitize(X[:, 0], [0] if n_classes == 2 else [-0.5, 0.5])]
+def labelled_clouds(n_classes=2):
+    X, y = clouds(n_classes)
+    return X, np.array(["a", "b", "c"])[y]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["auto", "pdm", "pam", "pa-i", "dcd"])
 def test_a_linear_model_is_a_linear_svc(name, n_classes):
-    X, y = data(n_classes)
+    X, y = labelled_clouds(n_classes)
     classifier = margins.get(name)(random_state=0).fit(X, y)
     model = to_sklearn(classifier)
     assert type(model) is LinearSVC and min(classifier.C, 1e100) == model.C
@@ -39,11 +39,12 @@ def test_a_linear_model_is_a_linear_svc(name, n_classes):
         {"kernel": "rbf", "gamma": 0.3},
         {"kernel": "poly", "degree": 2, "coef0": 1.0},
         {"kernel": "sigmoid", "gamma": 0.01},
+        {"kernel": "precomputed"},
     ],
 )
 def test_a_kernel_model_is_an_svc(kernel, make, n_classes):
-    X, y = data(n_classes)
-    X = make(X)
+    X, y = labelled_clouds(n_classes)
+    X = X @ X.T if kernel["kernel"] == "precomputed" else make(X)
     classifier = margins.MarginClassifier(loss="hinge", random_state=0, **kernel).fit(X, y)
     model = to_sklearn(classifier)
     assert (type(model) is SVC) is (n_classes == 2)
@@ -54,22 +55,12 @@ def test_a_kernel_model_is_an_svc(kernel, make, n_classes):
         assert model.n_support_.sum() == len(classifier.support_)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_precomputed_kernel_stays_one(n_classes):
-    X, y = data(n_classes)
-    K = X @ X.T
-    classifier = margins.MarginClassifier(kernel="precomputed", random_state=0).fit(K, y)
-    model = to_sklearn(classifier)
-    assert_allclose(model.decision_function(K), classifier.decision_function(K), rtol=1e-9, atol=1e-9)
-    assert_array_equal(model.predict(K), classifier.predict(K))
-
-
 def test_it_can_be_calibrated_and_keeps_names_of_features():
     pandas = pytest.importorskip("pandas")
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
 
-    X, y = data()
+    X, y = labelled_clouds()
     X = pandas.DataFrame(X, columns=list("pqrs"))
     model = to_sklearn(margins.MarginClassifier(kernel="rbf", random_state=0).fit(X, y))
     assert model.feature_names_in_.tolist() == list("pqrs")
@@ -78,7 +69,7 @@ def test_it_can_be_calibrated_and_keeps_names_of_features():
 
 
 def test_what_scikit_learn_has_not_is_an_error():
-    X, y = data()
+    X, y = labelled_clouds()
     with pytest.raises(TypeError, match="classifier of to_sklearn must have a weight vector"):
         to_sklearn(margins.get("voted-perceptron")(random_state=0).fit(X, y))
     with pytest.raises(TypeError, match="kernel of to_sklearn must be 'linear' or one of 'rbf'"):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from partitioned_problems import sparse_problem
 from problems import noisy
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -35,14 +36,8 @@ class Watch:
         pass
 
 
-def sparse_problem(seed, m=300, d=600):
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(m, d)) * (generator.random((m, d)) < 0.05)
-    return X, X @ generator.normal(size=d) > 0
-
-
 def test_certificates_are_computed_only_if_the_estimate_is_small():
-    fit = Auto(eps=1e-4, random_state=0).fit(*sparse_problem(0))
+    fit = Auto(eps=1e-4, random_state=0).fit(*sparse_problem(m=300, d=600))
     certificates = [epoch.certificate for epoch in fit.learning_curve_[0]]
     assert fit.converged_
     assert certificates[0] is not None
