@@ -62,12 +62,6 @@ def test_an_unknown_name_is_an_error_with_a_suggestion():
         margins.get(3)
 
 
-def test_a_plug_in_is_found_by_its_metadata(install):
-    install("alpha", "forgetron", GOOD)
-    assert "forgetron" in margins.available()
-    assert issubclass(margins.get("forgetron"), BaseMarginClassifier)
-
-
 def test_available_imports_no_plug_in(install):
     install("alpha", "explosive", "raise RuntimeError('imported')\n")
     assert "explosive" in margins.available()

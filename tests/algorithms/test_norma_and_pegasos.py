@@ -228,16 +228,6 @@ def test_pegasos_without_a_limit_to_C_is_a_perceptron_on_draws():
     assert large.n_updates_ == weights.n_updates
 
 
-def test_sample_drawn_again_uses_one_row_of_the_kernel():
-    # In a cache of a few rows one that had two slots would be lost, and the cache with it.
-    X, y = two_clouds(m=90)
-    params = {"kernel": "rbf", "C": 10.0, "max_iter": 30, "random_state": 0}
-    large = margins.get("pegasos")(**params).fit(X, y)
-    for cache_size in (1e-6, 0.005, 0.02):
-        small = margins.get("pegasos")(cache_size=cache_size, **params).fit(X, y)
-        assert_array_equal(small.dual_coef_, large.dual_coef_)
-
-
 @pytest.mark.parametrize("size", [1, 4])
 def test_pegasos_with_a_kernel_is_pegasos(size):
     X, y = two_clouds()

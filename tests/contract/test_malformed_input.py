@@ -94,14 +94,6 @@ def test_other_formats_are_checked_before_they_are_converted(fault, calls):
                 call(damage(small(n_features=4, zeros=True)[0]))
 
 
-@quiet
-def test_other_formats_are_accepted_if_nothing_is_wrong(calls):
-    for fault in malformed.OTHERS:
-        container = getattr(sparse, fault.split(",")[0].lower() + "_array")
-        for call in calls("perceptron").values():
-            call(container(small(n_features=4, zeros=True)[0]))
-
-
 # Everything else that reads a matrix calls the same check, so few faults are enough.
 FEW = ["an index just beyond", "indptr beyond the data", "data that are no array"]
 each_of_few_faults = pytest.mark.parametrize("fault", FEW)

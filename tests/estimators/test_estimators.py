@@ -78,16 +78,6 @@ def test_second_class_of_two_has_the_positive_scores(name):
 
 
 @quiet
-def test_without_intercept_the_bias_is_zero():
-    X, y = clouds()
-    for name in NAMES:
-        classifier = make(name, fit_intercept=False, random_state=0).fit(X, y)
-        assert_array_equal(classifier.decision_function(np.zeros((1, 4))), [0.0], err_msg=name)
-        if name not in VOTING:
-            assert_array_equal(classifier.intercept_, [0.0], err_msg=name)
-
-
-@quiet
 @pytest.mark.parametrize("name", [*REPRESENTATIVES, "mpu", "pdm", "random-budget-perceptron"])
 def test_each_row_of_many_classes_is_a_binary_problem(name):
     X, y = clouds(n_classes=3)

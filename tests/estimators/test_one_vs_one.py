@@ -65,14 +65,6 @@ def test_scores_labels_and_coefficients_equal_those_of_svc(params, loader, stora
     assert_array_equal(np.bincount(y[ours.support_]), ours.n_support_)
 
 
-def test_a_precomputed_kernel_gives_the_same_model():
-    X, y = data()
-    K = X @ X.T
-    ours = margins.MarginClassifier(kernel="precomputed", eps=1e-7, **AS_SVC).fit(K, y)
-    linear = margins.MarginClassifier(eps=1e-7, **AS_SVC).fit(X, y)
-    assert_allclose(ours.decision_function(K), linear.decision_function(X), atol=1e-4)
-
-
 @pytest.mark.parametrize("params", KERNELS[:2], ids=lambda params: params["kernel"])
 def test_class_weights_work_as_in_svc(params):
     X, y = data(load_wine)

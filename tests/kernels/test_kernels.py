@@ -24,7 +24,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import assert_same_fit, dense
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
-from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 import margins
@@ -241,14 +240,6 @@ def test_layout_of_the_matrix_changes_nothing(name):
         assert_same_fit(other, plain, besides=["support_vectors_"])
         new = linear(Z, X)
         assert_array_equal(other.decision_function(layout(new)), plain.decision_function(new))
-
-
-@pytest.mark.parametrize("name", FEW)
-def test_cross_validation_cuts_matrices_in_both_directions(name):
-    X, y, _ = integers(3)
-    by_function = cross_val_predict(make(name, C=0.5, kernel=square), X, y, cv=3)
-    by_gram = cross_val_predict(make(name, C=0.5, kernel="precomputed"), square(X, X), y, cv=3)
-    assert_array_equal(by_gram, by_function)
 
 
 # ------------------------------------------------------------------------------------ memory, threads

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import RidgeClassifier, SGDClassifier
+from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
@@ -295,10 +295,3 @@ def test_lockstep_excludes_metrics_that_read_the_estimator(monkeypatch):
 
     study = parameter_search(pam(), GRID, X, y, cv=2, scoring=size)
     assert study.lockstep_reason == "the metric 'size' may need more than the scores of a classifier"
-
-
-def test_estimator_stays_as_it_is():
-    given = SGDClassifier(n_jobs=2, max_iter=5, tol=None)
-    before = given.get_params()
-    parameter_search(given, {"alpha": [0.1, 1]}, X, y, cv=2, random_state=0)
-    assert given.get_params() == before and not hasattr(given, "classes_")

@@ -94,11 +94,6 @@ def test_slowest_stream_survives_at_its_last_example_and_no_earlier():
         assert np.array_equal(found.coef, np.ones(4)) and found.intercept == 0
 
 
-def test_a_score_of_zero_is_a_mistake_for_both_labels():
-    examples = [([1.0, 0.0], 1), ([0.0, 1.0], 1), ([0.0, 0.0], -1), ([0.0, 0.0], 1)]
-    assert online_to_pac(examples, **OPTIONS).n_mistakes == 4
-
-
 def test_nothing_is_drawn_after_the_survival():
     q = online_to_pac(ONE, **OPTIONS).n_needed
     rest = itertools.repeat((np.ones(2), 1))

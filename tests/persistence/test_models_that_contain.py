@@ -18,7 +18,7 @@ from margins.persistence import dump, load
 
 pytest.importorskip("skops")
 
-X, Y = load_iris(return_X_y=True)
+X, Y = (part[::2] for part in load_iris(return_X_y=True))
 MODELS = {
     "selection": lambda: margins.MarginClassifierCV(Cs=3, random_state=0),
     "selection of a kernel": lambda: margins.MarginClassifierCV(Cs=3, kernel="rbf"),
@@ -99,21 +99,3 @@ def test_a_selection_is_exported_as_its_classifier():
     model = margins.MarginClassifierCV(Cs=3, calibration="sigmoid").fit(X, Y)
     with pytest.raises(TypeError, match="must predict by scores. Got .* Convert its estimator_"):
         to_sklearn(model)
-
-
-@pytest.mark.parametrize("name", ["selection", "calibrated", "pipeline", "pipeline, calibrated"])
-def test_onnx_of_what_contains_a_classifier(name):
-    pytest.importorskip("skl2onnx")
-    onnxruntime = pytest.importorskip("onnxruntime")
-    model = MODELS[name]().fit(X, Y)
-    exported = margins.interchange.to_onnx(model)
-    session = onnxruntime.InferenceSession(exported.SerializeToString())
-    outputs = [output.name for output in session.get_outputs()]
-    labels, values = session.run(None, {"X": X.astype(np.float32)})
-    assert_array_equal(labels, model.predict(X))
-    if "calibrated" in name:
-        assert outputs == ["label", "probabilities"]
-        assert_allclose(values, model.predict_proba(X), atol=1e-4)
-    else:
-        assert outputs == ["label", "scores"]
-        assert_allclose(values, model.decision_function(X), atol=1e-3)

@@ -165,27 +165,6 @@ def test_learning_curves_have_every_size_that_the_folds_allow(figures):
     assert curves[0, "voted"][1, 1] > 95
 
 
-def test_published_tables_are_complete():
-    for table in (3, 4, 5, 6, 7):
-        for data, rows in runs.PUBLISHED[str(table)].items():
-            length = 2 if data.endswith("poly") else len(runs.COLUMNS_OF[table])
-            assert [len(rows[averaging]) for averaging in AVERAGINGS] == [length] * 3, (table, data)
-            assert all(math.isnan(x) or 50 < x < 100 for row in rows.values() for x in row)
-    assert set(runs.PUBLISHED["3"]) | set(runs.PUBLISHED["svm"]) <= set(real_data.ENTRIES)
-    assert [float(tau) for tau in runs.PUBLISHED["5"]] == list(GRIDS["tau"])
-    assert set(runs.PUBLISHED["6"]) - {"noise 0.05"} == set(runs.PUBLISHED["svm"])
-
-
-def test_relations_in_table_2_add_up():
-    rows = [row["data sets"] for row in runs.PUBLISHED["2"].values()]
-    for row in rows:
-        counts = dict(zip(runs.RELATIONS, row, strict=True))
-        # If all three are equal, no two differ.
-        assert counts["V > C"] + counts["C > V"] <= 30 - counts["V = L = C"]
-    assert sum(row[0] for row in rows) == 59  # the paper's text
-    assert 150 - sum(row[5] for row in rows) == 138
-
-
 @pytest.mark.parametrize(
     ("accuracies", "relations"),
     [
