@@ -1,5 +1,3 @@
-"""The kernel adatron."""
-
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
@@ -21,14 +19,9 @@ class KernelAdatron(SoftMarginClassifier):
     --------
     DualCoordinateDescent : The best step for each sample, and shrinking.
     UnlearningMarginPerceptron : Steps that are multiples of the samples.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("adatron")(C=1, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("adatron")(C=1, random_state=0)'
 
     eta: float | None = parameter(
         optional(Interval(0, 1e240, "neither")),

@@ -1,5 +1,3 @@
-"""The aggressive relaxed online maximum margin algorithm."""
-
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.rules import FixedThreshold, NoShrink, RelaxedMargin, Rules
@@ -24,14 +22,9 @@ class AggressiveRelaxedOnlineMaximumMargin(OnlineMixin, MaximumMarginClassifier)
     --------
     RelaxedOnlineMaximumMargin : Updates only at mistakes.
     DynamicMarginPerceptron : Another rule with an accuracy.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("aggressive-romma")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("aggressive-romma")(random_state=0)'
 
     def phases(self, run):
         accuracy = self.eps

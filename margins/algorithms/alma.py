@@ -1,5 +1,3 @@
-"""ALMA, the approximate large margin algorithm."""
-
 import copy
 import math
 from typing import Literal
@@ -132,14 +130,9 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
     --------
     PerceptronWithMargin : A perceptron with a margin in the 2-norm.
     DynamicMarginPerceptron : The maximum margin in the 2-norm.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("alma")(p=4, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("alma")(p=4, random_state=0)'
 
     p: float = parameter(
         Interval(2, 100), "The norm. 2 ln(n_features) suits sparse weights.", default=2.0

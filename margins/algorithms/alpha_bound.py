@@ -1,9 +1,4 @@
-"""The perceptron with the alpha-bound."""
-
-import math
-
 from margins.estimators.noise_tolerance import NoiseTolerantClassifier
-from margins.parameters import AnyOf, Interval, OneOf, parameter
 
 
 class AlphaBoundPerceptron(NoiseTolerantClassifier):
@@ -21,17 +16,8 @@ class AlphaBoundPerceptron(NoiseTolerantClassifier):
     --------
     Perceptron : All options of the noise-tolerant variants.
     LambdaTrickPerceptron : An offset instead of a bound.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("alpha-bound")(alpha_bound=5, random_state=0).fit(X, y).converged_
-    True
     """
 
-    alpha_bound: float = parameter(
-        AnyOf(OneOf(math.inf), Interval(1, 2**53, integer=True)),
-        "Maximum number of updates of a sample.",
-        default=20,
-    )
+    EXAMPLE = 'get("alpha-bound")(alpha_bound=5, random_state=0)'
+
+    alpha_bound = 20

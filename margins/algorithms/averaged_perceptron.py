@@ -1,7 +1,4 @@
-"""The averaged perceptron."""
-
-from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
-from margins.parameters import OneOf, parameter
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 
 
 class AveragedPerceptron(NoiseTolerantClassifier):
@@ -18,15 +15,8 @@ class AveragedPerceptron(NoiseTolerantClassifier):
     --------
     VotedPerceptron : Votes instead of a mean.
     LongestSurvivorPerceptron : One of the hypotheses.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("averaged-perceptron")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="averaged"
-    )
+    EXAMPLE = 'get("averaged-perceptron")(random_state=0)'
+
+    averaging = "averaged"

@@ -1,5 +1,3 @@
-"""The Ballseptron."""
-
 import math
 
 import numpy as np
@@ -29,23 +27,13 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     See Also
     --------
     FixedMarginPerceptron : A margin instead of a radius.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("ballseptron")(radius=0.5, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("ballseptron")(radius=0.5, random_state=0)'
 
     WEIGHTS_MULTIPLY = "updates"
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
-        "margin.",
-        default=math.inf,
-    )
+    C = math.inf
     radius: float | None = parameter(
         optional(Interval(0, 1e60)),
         "Radius of the balls, in the units of X; 0: the perceptron. None, with C < inf: half the margin "

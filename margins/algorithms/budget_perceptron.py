@@ -1,5 +1,3 @@
-"""The budget perceptron."""
-
 from margins.estimators.budget import BudgetClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.solvers.custom._budget import Cache
@@ -26,14 +24,9 @@ class BudgetPerceptron(BudgetClassifier):
     See Also
     --------
     RandomBudgetPerceptron : Removes random samples.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("budget-perceptron")(size=2, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("budget-perceptron")(size=2, random_state=0)'
 
     size: int | None = parameter(
         optional(Interval(1, 2**31 - 1, integer=True)),

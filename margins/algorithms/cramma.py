@@ -1,5 +1,3 @@
-"""CRAMMA, the constant rate approximate maximum margin algorithm."""
-
 import math
 
 from margins.algorithms.margin_perceptron import ABOUT_RADIUS
@@ -38,14 +36,9 @@ class ConstantRateMargin(OnlineMixin, MaximumMarginClassifier):
     --------
     MistakeControlledRule : A decreasing learning rate.
     Margitron : Other thresholds that decrease with the updates.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("cramma")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("cramma")(random_state=0)'
 
     beta: float = parameter(Interval(0, 1e60), "Initial margin threshold, in units of R.", default=1.0)
     eta: float = parameter(

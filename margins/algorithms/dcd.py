@@ -1,5 +1,3 @@
-"""Dual coordinate descent, LIBLINEAR's algorithm for linear support vector machines."""
-
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import BOOLEAN, parameter
 from margins.solvers.base import Phase
@@ -24,14 +22,9 @@ class DualCoordinateDescent(SoftMarginClassifier):
     --------
     KernelAdatron : A step size, and no shrinking.
     MarginClassifier : The same problems, with the fastest solver.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("dcd")(loss="hinge", random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("dcd")(loss="hinge", random_state=0)'
 
     shrinking: bool = parameter(
         BOOLEAN,

@@ -1,7 +1,4 @@
-"""The perceptron with the lambda-trick."""
-
 from margins.estimators.noise_tolerance import NoiseTolerantClassifier
-from margins.parameters import Interval, parameter
 
 
 class LambdaTrickPerceptron(NoiseTolerantClassifier):
@@ -24,17 +21,8 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     --------
     Perceptron : All options of the noise-tolerant variants.
     AlphaBoundPerceptron : A bound instead of an offset.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("lambda-trick")(lam=0.5, random_state=0).fit(X, y).converged_
-    True
     """
 
-    lam: float = parameter(
-        Interval(0, 1e60),
-        "Offset: lam K(x, x) is added to l (score) of a sample that has been added.",
-        default=1.0,
-    )
+    EXAMPLE = 'get("lambda-trick")(lam=0.5, random_state=0)'
+
+    lam = 1.0

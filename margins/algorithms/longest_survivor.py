@@ -1,7 +1,4 @@
-"""The longest survivor."""
-
-from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
-from margins.parameters import OneOf, parameter
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 
 
 class LongestSurvivorPerceptron(NoiseTolerantClassifier):
@@ -17,15 +14,8 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     --------
     PocketPerceptron : The pocket with ratchet.
     VotedPerceptron : Votes of all hypotheses.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("longest-survivor")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="longest"
-    )
+    EXAMPLE = 'get("longest-survivor")(random_state=0)'
+
+    averaging = "longest"

@@ -1,5 +1,3 @@
-"""The perceptron with margin."""
-
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
@@ -29,14 +27,9 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     PerceptronWithMargin : A margin relative to a learned threshold.
     FixedMarginPerceptron : A directional margin.
     UnlearningMarginPerceptron : Unlearning, which reaches any accuracy.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("margin-perceptron")(b=2, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("margin-perceptron")(b=2, random_state=0)'
 
     WEIGHTS_MULTIPLY = "relative updates"
 

@@ -1,5 +1,3 @@
-"""The margitron."""
-
 import math
 from typing import Literal
 
@@ -42,14 +40,9 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
     --------
     MarginPerceptron : The threshold with exponent 1.
     FixedMarginPerceptron : The threshold in |a| with exponent 0.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("margitron")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("margitron")(random_state=0)'
 
     threshold: Literal["t", "norm"] = parameter(
         OneOf("t", "norm"),

@@ -1,5 +1,3 @@
-"""MICRA, the mistake-controlled rule algorithm."""
-
 from margins.algorithms.cramma import ConstantRateMargin
 from margins.parameters import Interval, parameter
 
@@ -19,14 +17,9 @@ class MistakeControlledRule(ConstantRateMargin):
     See Also
     --------
     ConstantRateMargin : A constant learning rate.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("micra")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("micra")(random_state=0)'
 
     zeta: float = parameter(
         Interval(0, 2), "Decay exponent of the learning rate: proportional to t**-zeta.", default=0.3

@@ -1,5 +1,3 @@
-"""The margin perceptron with constant shrinking."""
-
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, ConstantShrink, Rules, ShrunkThreshold
@@ -27,14 +25,9 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     --------
     VariableShrinkingMarginPerceptron : A shrinking factor that tends to 1.
     MarginPerceptron : No shrinking.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("mpcs")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("mpcs")(random_state=0)'
 
     kappa: float = parameter(
         Interval(0, 1, "left"),

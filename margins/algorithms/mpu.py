@@ -1,5 +1,3 @@
-"""The margin perceptron with unlearning."""
-
 from margins.estimators.soft_margin import SoftMarginClassifier
 from margins.parameters import Interval, optional, parameter
 from margins.solvers.unlearning import accuracy_before_run, threshold, unlearning_phases
@@ -23,14 +21,9 @@ class UnlearningMarginPerceptron(SoftMarginClassifier):
     See Also
     --------
     MarginClassifier : The same problems, with the fastest solver.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("mpu")(C=1, eps=0.05, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("mpu")(C=1, eps=0.05, random_state=0)'
 
     before_run: float | None = parameter(
         optional(Interval(0, 1, "right")),

@@ -1,5 +1,3 @@
-"""The margin perceptron with variable shrinking."""
-
 import math
 
 from margins.algorithms.margin_perceptron import ABOUT_RADIUS, RADII
@@ -32,14 +30,9 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     --------
     ConstantShrinkingMarginPerceptron : A constant shrinking factor.
     MarginPerceptron : No shrinking.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("mpvs")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("mpvs")(random_state=0)'
 
     n: int | None = parameter(
         optional(Interval(0, MAX_N, integer=True)),

@@ -1,7 +1,3 @@
-"""NORMA, stochastic gradient descent on the regularised soft margin loss."""
-
-import math
-
 from margins.estimators.step import ABOUT_RADIUS, RADII, StepClassifier
 from margins.parameters import Interval, parameter
 from margins.rules import Additive, ConstantDecay, FixedThreshold, Rules
@@ -54,7 +50,6 @@ class Norma(StepClassifier):
     )
     rho: float = parameter(Interval(0, 1e60), "A sample with a.y <= rho is a margin error.", default=1.0)
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
-    max_iter: int = parameter(Interval(1, math.inf, "left", integer=True), "Epochs.", default=100)
 
     def online_rules(self, sqradius):
         step, decay = self.eta / self._square(sqradius), self.eta * self.lam

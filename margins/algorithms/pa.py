@@ -1,5 +1,3 @@
-"""The passive-aggressive algorithm."""
-
 from typing import Literal
 
 from margins.estimators.step import StepClassifier
@@ -27,14 +25,9 @@ class PassiveAggressiveClassifier(StepClassifier):
     --------
     PassiveAggressiveClassifierI : A maximum step.
     PassiveAggressiveClassifierII : Damped steps.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pa")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("pa")(random_state=0)'
 
     min_loss: float = parameter(
         Interval(0, 1, "left"),

@@ -1,5 +1,3 @@
-"""The passive-aggressive algorithm PA-I."""
-
 from margins.algorithms.pa import PassiveAggressiveClassifier
 from margins.estimators.step import ABOUT_RADIUS, RADII, warn_of_other_c
 from margins.parameters import Interval, parameter
@@ -24,14 +22,9 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     --------
     PassiveAggressiveClassifier : No maximum step.
     PassiveAggressiveClassifierII : Damped steps.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pa-i")(aggressiveness=0.5, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("pa-i")(aggressiveness=0.5, random_state=0)'
 
     WEIGHTS_MULTIPLY = "relative updates"
 

@@ -1,5 +1,3 @@
-"""The passive-aggressive algorithm PA-II."""
-
 from margins.algorithms.pa import PassiveAggressiveClassifier
 from margins.estimators.step import ABOUT_RADIUS, RADII, warn_of_other_c
 from margins.parameters import Interval, parameter
@@ -25,14 +23,9 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     --------
     PassiveAggressiveClassifier : Steps without damping.
     PassiveAggressiveClassifierI : A maximum step.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pa-ii")(aggressiveness=0.5, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("pa-ii")(aggressiveness=0.5, random_state=0)'
 
     WEIGHTS_MULTIPLY = "relative updates"
 

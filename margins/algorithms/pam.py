@@ -1,7 +1,4 @@
-"""The perceptron algorithm with margins."""
-
 from margins.estimators.noise_tolerance import NoiseTolerantClassifier
-from margins.parameters import Interval, parameter
 
 
 class PerceptronWithMargin(NoiseTolerantClassifier):
@@ -20,17 +17,8 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
     --------
     Perceptron : All options of the noise-tolerant variants.
     UnevenMarginPerceptron : One margin for each label.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pam")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    tau: float = parameter(
-        Interval(0, 1e60),
-        "Margin, in units of theta_init: a sample is misclassified if l (score) <= tau theta_init.",
-        default=1.0,
-    )
+    EXAMPLE = 'get("pam")(random_state=0)'
+
+    tau = 1.0

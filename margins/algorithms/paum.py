@@ -1,9 +1,7 @@
-"""The perceptron with uneven margins."""
-
 import numpy as np
 
 from margins.estimators.noise_tolerance import AveragingClassifier
-from margins.parameters import Interval, parameter
+from margins.parameters import Interval, optional, parameter
 
 
 class UnevenMarginPerceptron(AveragingClassifier):
@@ -20,14 +18,9 @@ class UnevenMarginPerceptron(AveragingClassifier):
     See Also
     --------
     PerceptronWithMargin : One margin for both labels.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("paum")(tau_negative=0.5, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("paum")(tau_negative=0.5, random_state=0)'
 
     tau_positive: float = parameter(
         Interval(0, 1e60),
@@ -37,11 +30,9 @@ class UnevenMarginPerceptron(AveragingClassifier):
     tau_negative: float = parameter(
         Interval(0, 1e60), "Margin of negative samples, in units of R**2.", default=0.1
     )
-    eta: float = parameter(
-        Interval(1e-60, 1e60), "Learning rate; decisions depend only on tau / eta.", default=1.0
-    )
+    eta = 1.0
     intercept_scaling: float | None = parameter(
-        AveragingClassifier.SCALINGS,
+        optional(Interval(0, 1e60)),
         "Value of the intercept's feature: an update moves the threshold by its square. None: R.",
         default=None,
     )

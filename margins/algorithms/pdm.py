@@ -1,5 +1,3 @@
-"""The perceptron with dynamic margin."""
-
 import math
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
@@ -26,14 +24,9 @@ class DynamicMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
     --------
     SuccessiveDynamicMarginPerceptron : Successive accuracies.
     FixedMarginPerceptron : A given margin.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pdm")(eps=0.05, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("pdm")(eps=0.05, random_state=0)'
 
     successive: bool = parameter(
         BOOLEAN,
@@ -80,18 +73,11 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     See Also
     --------
     DynamicMarginPerceptron : One accuracy from the start.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pdm-succ")(eps=0.05, random_state=0).fit(X, y).converged_
-    True
     """
 
-    successive: bool = parameter(
-        BOOLEAN, "Run with accuracies 1/2, 1/2/eta, 1/2/eta**2, ... down to eps.", default=True
-    )
+    EXAMPLE = 'get("pdm-succ")(eps=0.05, random_state=0)'
+
+    successive = True
     stop: str = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or "

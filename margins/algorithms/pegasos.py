@@ -1,5 +1,3 @@
-"""Pegasos, the primal estimated subgradient solver of the L1-SVM."""
-
 import math
 from typing import Literal
 
@@ -70,6 +68,7 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
         "available; if the C of samples differ, m C is their sum.",
         default=None,
     )
+    max_iter = 100
     batch_size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),
         "k, the number of samples in a step. The draws left over in an epoch of m draws belong to the "
@@ -79,11 +78,9 @@ class Pegasos(OnlineMixin, BaseMarginClassifier):
     project: bool = parameter(BOOLEAN, "Project onto the ball after every step.", default=True)
     shuffle: bool = parameter(
         BOOLEAN,
-        "Draw samples at random, with replacement. False: process them in the order of X.",
+        "Draw the m samples of an epoch at random, with replacement. False: process them in the order "
+        "of X.",
         default=True,
-    )
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Epochs of m draws each.", default=100
     )
 
     @property

@@ -1,10 +1,4 @@
-"""The perceptron, with the options of its noise-tolerant variants."""
-
-import math
-from typing import Literal
-
 from margins.estimators.noise_tolerance import NoiseTolerantClassifier
-from margins.parameters import Interval, OneOf, parameter
 
 
 class Perceptron(NoiseTolerantClassifier):
@@ -29,27 +23,14 @@ class Perceptron(NoiseTolerantClassifier):
     PerceptronWithMargin : A margin.
     AlphaBoundPerceptron : A bound on the updates of each sample.
     LambdaTrickPerceptron : An offset of updated samples.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("perceptron")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    eta: float = parameter(Interval(1e-60, 1e60), NoiseTolerantClassifier.ABOUT_ETA, default=1.0)
-    theta_init: float | None = parameter(
-        NoiseTolerantClassifier.THETAS, NoiseTolerantClassifier.ABOUT_THETA, default=0.0
-    )
-    intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
-        NoiseTolerantClassifier.SCALINGS, NoiseTolerantClassifier.ABOUT_SCALING, default=1.0
-    )
-    shuffle: Literal["epochs", "once", "never"] = parameter(
-        OneOf("epochs", "once", "never"), NoiseTolerantClassifier.ABOUT_SHUFFLE, default="epochs"
-    )
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
-    )
+    EXAMPLE = 'get("perceptron")(random_state=0)'
 
     WARNS = True
+
+    eta = 1.0
+    theta_init = 0.0
+    intercept_scaling = 1.0
+    shuffle = "epochs"
+    max_iter = 1000

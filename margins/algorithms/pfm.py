@@ -1,5 +1,3 @@
-"""The perceptron with fixed margin condition, the lecture's Margin Perceptron(gamma)."""
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -34,14 +32,9 @@ class FixedMarginPerceptron(OnlineMixin, BaseMarginClassifier):
     --------
     DynamicMarginPerceptron : No prior knowledge of a margin.
     MarginPerceptron : A functional margin.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pfm")(gamma=0.5, C=float("inf"), random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("pfm")(gamma=0.5, C=float("inf"), random_state=0)'
 
     gamma: float | None = parameter(  # type: ignore[assignment]  # a margin, not a kernel's
         optional(POSITIVE),

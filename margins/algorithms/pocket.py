@@ -1,7 +1,4 @@
-"""The pocket algorithm with ratchet."""
-
-from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
-from margins.parameters import OneOf, parameter
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 
 
 class PocketPerceptron(NoiseTolerantClassifier):
@@ -19,15 +16,8 @@ class PocketPerceptron(NoiseTolerantClassifier):
     See Also
     --------
     LongestSurvivorPerceptron : The pocket without the ratchet.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("pocket")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="pocket"
-    )
+    EXAMPLE = 'get("pocket")(random_state=0)'
+
+    averaging = "pocket"

@@ -1,5 +1,3 @@
-"""The randomized budget perceptron."""
-
 from margins.estimators.budget import BudgetClassifier
 from margins.parameters import Interval, parameter
 from margins.solvers.custom._budget import Cache
@@ -22,14 +20,9 @@ class RandomBudgetPerceptron(BudgetClassifier):
     See Also
     --------
     BudgetPerceptron : Removes the samples with the largest margins.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("random-budget-perceptron")(size=2, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("random-budget-perceptron")(size=2, random_state=0)'
 
     size: int = parameter(
         Interval(1, 2**31 - 1, integer=True),

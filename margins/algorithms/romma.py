@@ -1,10 +1,7 @@
-"""The relaxed online maximum margin algorithm."""
-
 import math
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import Interval, parameter
 from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
 from margins.solvers.base import Phase
 
@@ -23,21 +20,11 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     See Also
     --------
     AggressiveRelaxedOnlineMaximumMargin : Updates at margin errors, and an accuracy.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("romma")(random_state=0).fit(X, y).converged_
-    True
     """
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
-        "margin.",
-        default=math.inf,
-    )
+    EXAMPLE = 'get("romma")(random_state=0)'
+
+    C = math.inf
 
     def phases(self, run):
         yield Phase(self.online_rules(run.sqradius))

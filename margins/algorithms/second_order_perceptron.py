@@ -1,5 +1,3 @@
-"""The second-order perceptron."""
-
 import copy
 import math
 
@@ -65,14 +63,9 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     See Also
     --------
     Perceptron : No second-order information.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("second-order-perceptron")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("second-order-perceptron")(random_state=0)'
 
     WEIGHTS_MULTIPLY = "relative updates"
 

@@ -1,5 +1,3 @@
-"""Servedio's average algorithm."""
-
 import math
 
 from margins.estimators.base import BaseMarginClassifier
@@ -22,14 +20,9 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     See Also
     --------
     AveragedPerceptron : The mean of the hypotheses of a perceptron.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("servedio-average")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("servedio-average")(random_state=0)'
 
     WEIGHTS_MULTIPLY = "updates"
 

@@ -1,10 +1,8 @@
-"""The shifting perceptron algorithm."""
-
 import math
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import POSITIVE, Interval, parameter
+from margins.parameters import POSITIVE, parameter
 from margins.rules import Mistake, NoShrink, Rules, Shifting
 from margins.solvers.base import Phase
 
@@ -27,23 +25,13 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     --------
     VariableShrinkingMarginPerceptron : The same updates with lam = 2 and a margin.
     RandomBudgetPerceptron : From the same paper.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("spa")(lam=1.5, random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("spa")(lam=1.5, random_state=0)'
 
     WEIGHTS_MULTIPLY = "updates"
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
-        "margin.",
-        default=math.inf,
-    )
+    C = math.inf
     lam: float = parameter(POSITIVE, "Weight of recent mistakes; 1: equal weights.", default=2.0)
 
     def phases(self, run):

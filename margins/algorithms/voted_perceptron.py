@@ -1,7 +1,4 @@
-"""The voted perceptron."""
-
-from margins.estimators.noise_tolerance import AVERAGINGS, AveragingName, NoiseTolerantClassifier
-from margins.parameters import OneOf, parameter
+from margins.estimators.noise_tolerance import NoiseTolerantClassifier
 
 # The fitted attributes that replace the weights.
 MISTAKES = """list of ndarray of int32, shape (n_mistakes,)
@@ -31,14 +28,9 @@ class VotedPerceptron(NoiseTolerantClassifier):
     --------
     AveragedPerceptron : One weight vector that approximates the votes.
     LongestSurvivorPerceptron : One of the hypotheses.
-
-    Examples
-    --------
-    >>> import margins
-    >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
-    >>> margins.get("voted-perceptron")(random_state=0).fit(X, y).converged_
-    True
     """
+
+    EXAMPLE = 'get("voted-perceptron")(random_state=0)'
 
     _documented = {
         "coef_": None,
@@ -50,6 +42,4 @@ class VotedPerceptron(NoiseTolerantClassifier):
         "support_vectors_": SUPPORT_VECTORS,
     }
 
-    averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS), "Averaging, as for the perceptron.", default="voted"
-    )
+    averaging = "voted"

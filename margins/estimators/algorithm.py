@@ -55,8 +55,8 @@ class Algorithm(Declared):
 
     C: float = parameter(
         Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as in LinearSVC: slack terms with D_k = 1 / (2 C). inf: the "
-        "hard margin.",
+        "Penalty of the 2-norm soft margin, as in LinearSVC: slack terms with D_k = 1 / (2 C), which "
+        "make any data separable. inf: the hard margin.",
         default=1.0,
     )
     fit_intercept: bool = parameter(
@@ -76,7 +76,9 @@ class Algorithm(Declared):
         default=None,
     )
     max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True), "Maximum number of full epochs.", default=1000
+        Interval(1, math.inf, "left", integer=True),
+        "Maximum number of full epochs. A fit that converges ends earlier.",
+        default=1000,
     )
     max_time: float | None = parameter(
         optional(Interval(0, math.inf, "neither")),

@@ -108,21 +108,13 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
 
     WEIGHTS_MULTIPLY = "relative updates"
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin. inf: the hard margin.",
-        default=math.inf,
-    )
+    C = math.inf
+    max_iter = 100
     beta: float = parameter(
         Interval(0, 1e60),
         "Margin, in units of R**2: a sample is added if its product a.y is at most beta R**2. R is the "
         "norm of the longest sample (in a stream: so far), bias and slack term included.",
         default=0.0,
-    )
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True),
-        "Number of epochs. A fit ends earlier after an epoch without updates.",
-        default=100,
     )
 
     STREAM_STATE = (

@@ -16,7 +16,7 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.partitioned import IN_MEMORY
 from margins.estimators.stream import Stream
-from margins.parameters import Interval, OneOf, parameter
+from margins.parameters import OneOf, parameter
 from margins.solvers.base import EpochSolver, Phase
 
 
@@ -98,11 +98,7 @@ class OwnLoopStream(Stream):
 class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
     """Linear classifier with a custom loop over its samples."""
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, by slack terms with D_k = 1 / (2 C). inf: the hard margin.",
-        default=math.inf,
-    )
+    C = math.inf
     kernel: Literal["linear"] = parameter(
         OneOf("linear"),
         "Only 'linear'; the kernel parameters are unused.",

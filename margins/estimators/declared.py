@@ -4,7 +4,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform
 
 from margins.estimators.migration import advice_for
@@ -61,6 +61,13 @@ feature_names_in_ : ndarray of str, shape (n_features,)
     Only if X has string column names.
 """
 
+# The section "Examples" of an algorithm that gives only its call of `margins.get` as its EXAMPLE.
+EXAMPLE = """Examples
+--------
+>>> import margins
+>>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
+>>> margins.{}.fit(X, y).converged_
+True"""
 
 # Class attributes of version 0.3, and their present names.
 RENAMED = {"WEIGHTS": "WEIGHTS_MULTIPLY", "KEPT": "STREAM_STATE"}
@@ -93,8 +100,9 @@ class Declared:
                 f"{cls.__name__} must set {REPLACED[name]} in its `specification`. "
                 f"Got the class attribute {name}, which no longer has an effect."
             )
+        _make_defaults(cls)
         dataclass(kw_only=True, repr=False, eq=False)(cls)
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # a dataclass from here on
+        names = [each.name for each in fields(cls)]  # type: ignore[arg-type]  # a dataclass from here on
         type.__setattr__(cls, "__init__", with_advice(cls.__init__, advice_for(names)))
         if cls.__doc__ and not cls.__name__.startswith("_"):
             text = inspect.cleandoc(cls.__doc__)
@@ -105,6 +113,8 @@ class Declared:
             if stream_state is not None:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {stream_state}", 100)
             attributes = _attributes_of(getattr(cls, "_documented", {}))
+            if "EXAMPLE" in vars(cls):
+                tail += f"\n\n{EXAMPLE.format(vars(cls)['EXAMPLE'])}"
             sections = [head, describe_parameters(cls), attributes, tail]
             cls.__doc__ = "\n\n".join(filter(None, sections))
 
@@ -123,6 +133,16 @@ class Declared:
         An estimator that works for another estimator has it as its `_owner`, and uses its name.
         """
         return display_name(vars(self).get("_owner", self), method)
+
+
+def _make_defaults(cls: type[Any]) -> None:
+    """Make values that a class assigns to inherited parameters, without a type, their defaults."""
+    inherited: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= getattr(base, "__dataclass_fields__", {})
+    for name in inherited.keys() & vars(cls).keys() - cls.__annotations__.keys():
+        cls.__annotations__[name] = inherited[name].type
+        setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
 
 
 def _attributes_of(changes: Mapping[str, str | None]) -> str:

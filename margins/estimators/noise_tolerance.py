@@ -48,7 +48,6 @@ from margins.solvers.one_pass import train_in_one_pass
 from margins.training.schemes import positive_codes
 
 AveragingName = Literal["last", "longest", "voted", "averaged", "pocket", "tail"]
-AVERAGINGS = get_args(AveragingName)
 
 
 class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
@@ -57,29 +56,17 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     WEIGHTS_MULTIPLY = "updates"
     LOSS_MARGIN = 0.0  # the loss of the perceptron
 
-    ABOUT_ETA = (
-        "Learning rate: the step of an update. Decisions depend only on thresholds in units of eta."
+    C = math.inf
+    max_iter = 100
+    eta: float = parameter(
+        Interval(1e-60, 1e60),
+        "Learning rate: the step of an update. Decisions depend only on thresholds in units of eta.",
+        default=0.1,
     )
-    ABOUT_SCALING = (
-        "Square root of C; an update moves the threshold by eta times C. None: C is the mean of "
-        "K(x, x) over the training set, or 1 in a stream. 0: the threshold stays fixed."
-    )
-    SCALINGS = optional(Interval(0, 1e60))
-    ABOUT_SHUFFLE = (
-        "When to permute the samples: before every epoch, once, or never (the order of X). Streams "
-        "are processed in order."
-    )
-
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, whose slack terms make any data separable. inf: the hard "
-        "margin. The lambda-trick approximates a soft margin.",
-        default=math.inf,
-    )
-    eta: float = parameter(Interval(1e-60, 1e60), ABOUT_ETA, default=0.1)
     lam: float = parameter(
         Interval(0, 1e60),
-        "The lambda-trick: once a sample has been added, its l (score) is increased by lam K(x, x).",
+        "The lambda-trick, which approximates a soft margin: once a sample has been added, its "
+        "l (score) is increased by lam K(x, x).",
         default=0.0,
     )
     alpha_bound: float = parameter(
@@ -88,10 +75,13 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         default=math.inf,
     )
     intercept_scaling: float | None = parameter(  # type: ignore[assignment]  # None too
-        SCALINGS, ABOUT_SCALING, default=None
+        optional(Interval(0, 1e60)),
+        "Square root of C; an update moves the threshold by eta times C. None: C is the mean of "
+        "K(x, x) over the training set, or 1 in a stream. 0: the threshold stays fixed.",
+        default=None,
     )
     averaging: AveragingName = parameter(
-        OneOf(*AVERAGINGS),
+        OneOf(*get_args(AveragingName)),
         "Averaging or selection over iterates. 'last': the last hypothesis. 'longest': the longest "
         "survivor. 'voted': the votes of all hypotheses, weighted by their numbers of correct "
         "predictions. 'averaged': their average. 'pocket': the pocket with ratchet, the longest "
@@ -112,12 +102,10 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         default=0.1,
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(
-        OneOf("epochs", "once", "never"), ABOUT_SHUFFLE, default="once"
-    )
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True),
-        "Number of epochs. A fit ends earlier if an epoch makes no updates, with the same result.",
-        default=100,
+        OneOf("epochs", "once", "never"),
+        "When to permute the samples: before every epoch, once, or never (the order of X). Streams "
+        "are processed in order.",
+        default="once",
     )
 
     STREAM_STATE = (
@@ -343,18 +331,17 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
 class NoiseTolerantClassifier(AveragingClassifier):
     """Perceptron with the options of Khardon & Wachman, and their defaults."""
 
-    ABOUT_THETA = (
-        "Threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
-        "training set, or 1 in a stream."
-    )
-    THETAS = optional(Interval(0, 1e60))
-
     tau: float = parameter(
         Interval(0, 1e60),
         "Margin, in units of theta_init: a sample is misclassified if l (score) <= tau theta_init.",
         default=0.0,
     )
-    theta_init: float | None = parameter(THETAS, ABOUT_THETA, default=None)
+    theta_init: float | None = parameter(
+        optional(Interval(0, 1e60)),
+        "Threshold before the first update, and the unit of tau. None: the mean of K(x, x) over the "
+        "training set, or 1 in a stream.",
+        default=None,
+    )
 
     def check_parameters(self):
         super().check_parameters()

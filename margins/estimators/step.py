@@ -27,18 +27,9 @@ class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
 
     LOSS_MARGIN = 1.0  # the hinge loss
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Penalty of the 2-norm soft margin, as in LinearSVC: its slack terms make any data "
-        "separable. inf: the hard margin.",
-        default=math.inf,
-    )
+    C = math.inf
+    max_iter = 100
     shuffle: bool = parameter(BOOLEAN, ABOUT_SHUFFLE, default=True)
-    max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True),
-        "Number of epochs. A fit ends earlier after an epoch without updates.",
-        default=100,
-    )
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
