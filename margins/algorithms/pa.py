@@ -1,6 +1,8 @@
+import math
+import warnings
 from typing import Literal
 
-from margins.estimators.step import StepClassifier
+from margins.estimators.step import ABOUT_RADIUS, RADII, StepClassifier
 from margins.parameters import Interval, OneOf, parameter
 from margins.rules import Average, MarginError, NoShrink, PassiveAggressive, Rules
 
@@ -51,3 +53,28 @@ class PassiveAggressiveClassifier(StepClassifier):
     def update_rule(self, sqradius):
         """Return the update for R^2."""
         return PassiveAggressive()
+
+
+class AggressiveClassifier(PassiveAggressiveClassifier):
+    """Passive-aggressive algorithm whose steps are limited by its aggressiveness."""
+
+    WEIGHTS_MULTIPLY = "relative updates"
+
+    aggressiveness: float = parameter(
+        Interval(1e-60, 1e60),
+        "The paper's C, in units of 1 / R**2: the larger, the larger the steps. Not the `C` of the soft "
+        "margin.",
+        default=1.0,
+    )
+    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
+
+    def check_parameters(self):
+        super().check_parameters()
+        if math.inf != self.C and self.aggressiveness == 1.0:
+            warnings.warn(
+                f"C={self.C!r} of {self._display_name()} is the penalty of the soft margin's slack "
+                "terms. The C of the paper, which is C of scikit-learn's PassiveAggressiveClassifier "
+                "and eta0 of SGDClassifier(learning_rate='pa1'), is `aggressiveness`.",
+                UserWarning,
+                stacklevel=4,
+            )

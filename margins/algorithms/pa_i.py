@@ -1,10 +1,8 @@
-from margins.algorithms.pa import PassiveAggressiveClassifier
-from margins.estimators.step import ABOUT_RADIUS, RADII, warn_of_other_c
-from margins.parameters import Interval, parameter
+from margins.algorithms.pa import AggressiveClassifier
 from margins.rules import PassiveAggressive
 
 
-class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
+class PassiveAggressiveClassifierI(AggressiveClassifier):
     """PA-I: the passive-aggressive algorithm with a maximum step, its aggressiveness.
 
     ``c = min(aggressiveness / R**2, loss / |y|**2)``, which limits the effect of mislabelled samples.
@@ -25,19 +23,6 @@ class PassiveAggressiveClassifierI(PassiveAggressiveClassifier):
     """
 
     EXAMPLE = 'get("pa-i")(aggressiveness=0.5, random_state=0)'
-
-    WEIGHTS_MULTIPLY = "relative updates"
-
-    aggressiveness: float = parameter(
-        Interval(1e-60, 1e60),
-        "The paper's C, in units of 1 / R**2: the largest step. Not the `C` of the soft margin.",
-        default=1.0,
-    )
-    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
-
-    def check_parameters(self):
-        super().check_parameters()
-        warn_of_other_c(self)
 
     def update_rule(self, sqradius):
         return PassiveAggressive(most=self.aggressiveness / self._square(sqradius))

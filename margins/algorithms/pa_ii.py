@@ -1,10 +1,8 @@
-from margins.algorithms.pa import PassiveAggressiveClassifier
-from margins.estimators.step import ABOUT_RADIUS, RADII, warn_of_other_c
-from margins.parameters import Interval, parameter
+from margins.algorithms.pa import AggressiveClassifier
 from margins.rules import PassiveAggressive
 
 
-class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
+class PassiveAggressiveClassifierII(AggressiveClassifier):
     """PA-II: the passive-aggressive algorithm with updates damped by its aggressiveness.
 
     ``c = loss / (|y|**2 + R**2 / (2 aggressiveness))``, the step of PA with a new slack term of that
@@ -26,20 +24,6 @@ class PassiveAggressiveClassifierII(PassiveAggressiveClassifier):
     """
 
     EXAMPLE = 'get("pa-ii")(aggressiveness=0.5, random_state=0)'
-
-    WEIGHTS_MULTIPLY = "relative updates"
-
-    aggressiveness: float = parameter(
-        Interval(1e-60, 1e60),
-        "The paper's C, in units of 1 / R**2: the larger, the larger the steps. Not the `C` of the soft "
-        "margin.",
-        default=1.0,
-    )
-    radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)
-
-    def check_parameters(self):
-        super().check_parameters()
-        warn_of_other_c(self)
 
     def update_rule(self, sqradius):
         return PassiveAggressive(slack=self._square(sqradius) / 2 / self.aggressiveness)

@@ -3,7 +3,6 @@ import math
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.rules import Mistake, NoShrink, RelaxedMargin, Rules
-from margins.solvers.base import Phase
 
 
 class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
@@ -25,9 +24,6 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     EXAMPLE = 'get("romma")(random_state=0)'
 
     C = math.inf
-
-    def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius))
 
     def online_rules(self, sqradius):
         return Rules(Mistake(), RelaxedMargin(), NoShrink())

@@ -4,7 +4,6 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import POSITIVE, parameter
 from margins.rules import Mistake, NoShrink, Rules, Shifting
-from margins.solvers.base import Phase
 
 
 class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
@@ -33,9 +32,6 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
 
     C = math.inf
     lam: float = parameter(POSITIVE, "Weight of recent mistakes; 1: equal weights.", default=2.0)
-
-    def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius))
 
     def online_rules(self, sqradius):
         return Rules(Mistake(), Shifting(self.lam), NoShrink())

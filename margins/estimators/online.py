@@ -7,6 +7,7 @@ next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm k
 """
 
 import math
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -30,6 +31,8 @@ from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
 from margins.parameters import BOOLEAN, parameter
 from margins.rules import RuleError
+from margins.solvers.base import Phase
+from margins.solvers.driver import Run
 from margins.solvers.specification import Specification
 from margins.training.fit import Fit
 from margins.training.training_set import TrainingSet
@@ -60,6 +63,10 @@ class OnlineMixin(Declared):
         margins.rules.Rules
         """
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
+
+    def phases(self, run: Run) -> Iterator[Phase]:
+        """Yield the phases of a fit; by default, the rules of a stream, epoch after epoch."""
+        yield Phase(self.online_rules(run.sqradius))
 
     def online_averaging(self, weights: WeightVector) -> Averaging | None:
         """Return the averaging of iterates, or None, for the weight vector before the first sample."""

@@ -5,14 +5,12 @@ depend on the units of X.
 """
 
 import math
-import warnings
 
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.estimators.patience import PatienceMixin
 from margins.parameters import BOOLEAN, Interval, optional, parameter
-from margins.solvers.base import Phase
 
 ABOUT_RADIUS = (
     "R. None: the norm of the longest sample (in a stream: so far), bias and slack term included. "
@@ -41,23 +39,8 @@ class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             warns=False,  # no separating hyperplane is required
         )
 
-    def phases(self, run):
-        yield Phase(self.online_rules(run.sqradius))
-
     def _square(self, sqradius):
         """Return R^2, from the parameter `radius` or from the data."""
         if self.radius is not None:
             return float(self.radius) ** 2
         return sqradius if sqradius >= SMALLEST_SQNORM else 1.0  # zero rows alone cannot serve as a unit
-
-
-def warn_of_other_c(classifier):
-    """Warn that a finite C is not the paper's C if `aggressiveness` has its default value."""
-    if math.inf != classifier.C and classifier.aggressiveness == 1.0:
-        warnings.warn(
-            f"C={classifier.C!r} of {classifier._display_name()} is the penalty of the soft margin's "
-            "slack terms. The C of the paper, which is C of scikit-learn's PassiveAggressiveClassifier "
-            "and eta0 of SGDClassifier(learning_rate='pa1'), is `aggressiveness`.",
-            UserWarning,
-            stacklevel=5,
-        )
