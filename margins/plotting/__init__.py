@@ -8,13 +8,10 @@ keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. The co
 distinguishable with colour blindness; lines also differ in their markers or dashes.
 """
 
-from margins.plotting.comparison import ComparisonDisplay
+from margins.plotting.comparison import ComparisonDisplay, GapsDisplay, InfluenceDisplay, RanksDisplay
 from margins.plotting.curves import CertificateDisplay, EpochsDisplay
-from margins.plotting.gaps import GapsDisplay
-from margins.plotting.influence import InfluenceDisplay
 from margins.plotting.landscape import LandscapeDisplay
 from margins.plotting.paths import CoefficientPathDisplay
-from margins.plotting.ranks import RanksDisplay
 
 __all__ = [
     "CertificateDisplay",

@@ -1,5 +1,6 @@
-"""Comparison of studies, with intervals."""
+"""Comparisons of studies, of algorithms over data sets, and of models."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -7,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from margins.interchange.certification import Certification
 from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.intervals import CONFIDENCE
+from margins.model_selection.leave_one_out import LeaveOneOut
+from margins.model_selection.ranks import Ranking
 from margins.model_selection.study import Study
 from margins.parameters import OneOf, check
-from margins.plotting.style import COLOURS, GRID, Display, metric_label
+from margins.plotting.style import COLOURS, GRID, Display, legend, metric_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = ("scores", "differences")
 INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
+SMALLEST = 1e-16  # no relative gap below this can be computed
 
 
 @dataclass(eq=False, repr=False)
@@ -137,4 +142,206 @@ class ComparisonDisplay(Display):
         ax.set_xlabel(label)
         ax.grid(axis="x", **GRID)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+        return self
+
+
+class RanksDisplay(Display):
+    """Critical-difference diagram: mean ranks on an axis, with bars over ranks that do not differ.
+
+    Parameters
+    ----------
+    ranking : margins.model_selection.Ranking
+    confidence : float, in (0, 1)
+
+    Attributes
+    ----------
+    groups : list of (float, float)
+        The mean ranks at the ends of each bar.
+
+    See Also
+    --------
+    ComparisonDisplay : Compares studies of one data set.
+
+    Examples
+    --------
+    >>> from margins.model_selection import Ranking
+    >>> from margins.plotting import RanksDisplay
+    >>> scores = [[0.9, 0.8], [0.8, 0.7], [0.95, 0.9]]
+    >>> display = RanksDisplay(Ranking(scores, ["mpu", "pam"], ["a", "b", "c"]))
+    >>> display.plot().figure_.savefig("ranks.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, ranking: Ranking, confidence: float = 0.95) -> None:
+        self.ranking, self.confidence = ranking, confidence
+        ranks, difference = np.sort(ranking.mean_ranks).tolist(), ranking.critical_difference(confidence)
+        self.groups = _groups(ranks, difference)
+
+    @classmethod
+    def from_ranking(
+        cls, ranking: Ranking, *, confidence: float = 0.95, ax: "Axes | None" = None
+    ) -> Self:
+        """Draw a ranking, and return the display.
+
+        Parameters are as for the class; `ax` has the axes to draw on, new ones by default.
+        """
+        return cls(ranking, confidence).plot(ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw, and return the display."""
+        ranking = self.ranking
+        k = len(ranking.algorithms)
+        ax = self._axes(ax, size=(6.4, 1.5 + 0.25 * k))
+        order = np.argsort(ranking.mean_ranks, kind="stable")
+        depth = 0.6 + 0.18 * len(self.groups)
+        for place, index in enumerate(order):
+            value = ranking.mean_ranks[index]
+            is_left = place < (k + 1) // 2
+            height = depth + 0.4 * (place if is_left else k - 1 - place)
+            side = 0.7 if is_left else k + 0.3
+            ax.plot([value, value, side], [0, height, height], color="0.3", linewidth=0.9)
+            text, side_of_text = (
+                f" {ranking.algorithms[index]} ({value:.3g}) ",
+                ("left", "right")[is_left],
+            )
+            ax.text(side, height, text, ha=side_of_text, va="center")
+        bar: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "solid_capstyle": "butt"}
+        for number, (low, high) in enumerate(self.groups):
+            ax.plot([low - 0.03, high + 0.03], [0.3 + 0.18 * number] * 2, **bar)
+        difference = ranking.critical_difference(self.confidence)
+        ax.set_title(
+            f"mean ranks by {ranking.metric} on {len(ranking.data_sets)} data sets\n"
+            f"critical difference {difference:.3g} at {100 * self.confidence:g} %",
+            fontsize="medium",
+        )
+        ax.set_xlim(1 - 0.05 * k, k + 0.05 * k)
+        ax.set_ylim(depth + 0.4 * ((k + 1) // 2), 0)  # downwards, as the axis is on top
+        ax.set_xticks(range(1, k + 1))
+        ax.xaxis.tick_top()
+        ax.yaxis.set_visible(False)
+        ax.spines[["left", "right", "bottom"]].set_visible(False)
+        return self
+
+
+def _groups(ranks: list[float], difference: float) -> list[tuple[float, float]]:
+    """Return the largest ranges of at least two ascending ranks that span at most `difference`."""
+    groups: list[tuple[float, float]] = []
+    for begin, low in enumerate(ranks):
+        joined = [rank for rank in ranks[begin:] if rank - low <= difference]
+        if len(joined) > 1 and (not groups or joined[-1] > groups[-1][1]):
+            groups.append((low, joined[-1]))
+    return groups
+
+
+class GapsDisplay(Display):
+    """Proven gaps of models: a row for each model, a point for each of its binary problems.
+
+    A gap of 0.01 means that the objective is at most 1 % above the optimum. Models without a bound are
+    marked at the right end.
+
+    Parameters
+    ----------
+    gaps : dict of str to list of float
+        For each model, the gap of each problem; inf: nothing is proven.
+
+    See Also
+    --------
+    margins.certify : Proves them.
+
+    Examples
+    --------
+    >>> display = GapsDisplay({"LinearSVC": [1e-4], "SGDClassifier": [0.28]})
+    >>> display.plot().figure_.savefig("gaps.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, gaps: Mapping[str, list[float]]) -> None:
+        self.gaps = dict(gaps)
+
+    @classmethod
+    def from_results(cls, results: Mapping[str, Certification], *, ax: "Axes | None" = None) -> Self:
+        """Draw results of `margins.certify` by their names, and return the display."""
+        gaps = {name: [c.gap for c in result.certificates] for name, result in results.items()}
+        return cls(gaps).plot(ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw, and return the display."""
+        if not self.gaps:
+            raise ValueError(f"gaps of {type(self).__name__} must hold at least one model. Got none.")
+        ax = self._axes(ax, size=(6.4, 1.2 + 0.32 * len(self.gaps)))
+        finite = [gap for gaps in self.gaps.values() for gap in gaps if math.isfinite(gap)]
+        end = 10 * max(finite, default=1.0)
+        for row, gaps in enumerate(self.gaps.values()):
+            known = [max(gap, SMALLEST) for gap in gaps if math.isfinite(gap)]
+            ax.plot(known, [row] * len(known), "o", color=COLOURS[0], markersize=5, clip_on=False)
+            if len(known) < len(gaps):
+                ax.plot([end], [row], ">", color=COLOURS[1], markersize=6, clip_on=False)
+        ax.set(
+            xscale="log", xlabel="relative gap to the proven bound", ylim=(len(self.gaps) - 0.5, -0.5)
+        )
+        ax.set_yticks(range(len(self.gaps)), list(self.gaps))
+        ax.grid(axis="x", **GRID)
+        return self
+
+
+class InfluenceDisplay(Display):
+    """The margin of each sample by the model with it, and by the model without it.
+
+    Samples on the diagonal do not influence their margin. The lower a sample is, the more the other
+    samples contradict it; the samples with the smallest margins are marked with their number.
+
+    Parameters
+    ----------
+    result : margins.model_selection.LeaveOneOut
+    n_marked : int
+        Number of samples to mark.
+
+    Attributes
+    ----------
+    marked : ndarray of int, shape (n_marked,)
+        Numbers of the marked samples, the smallest margin first.
+
+    See Also
+    --------
+    margins.leave_one_out : Computes the result.
+
+    Examples
+    --------
+    >>> import margins
+    >>> from margins.plotting import InfluenceDisplay
+    >>> result = margins.leave_one_out(classifier, X, y)  # doctest: +SKIP
+    >>> InfluenceDisplay.from_result(result).figure_.savefig("influence.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, result: LeaveOneOut, n_marked: int = 10) -> None:
+        self.result = result
+        self.marked = np.argsort(result.margins, kind="stable")[:n_marked]
+
+    @classmethod
+    def from_result(cls, result: LeaveOneOut, *, n_marked: int = 10, ax: "Axes | None" = None) -> Self:
+        """Draw a result of `margins.leave_one_out`, and return the display.
+
+        Parameters are as for the class; `ax` has the axes to draw on, new ones by default.
+        """
+        return cls(result, n_marked).plot(ax)
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw, and return the display."""
+        ax, result = self._axes(ax, size=(6.4, 5.0)), self.result
+        finite = np.isfinite(result.margins) & np.isfinite(result.full_margins)
+        wrong = result.predictions != result.y
+        for is_drawn, name, colour, marker in (
+            (finite & ~wrong, "predicted right without it", COLOURS[0], "o"),
+            (finite & wrong, "predicted wrong without it", COLOURS[1], "s"),
+        ):
+            if is_drawn.any():
+                x, y = result.full_margins[is_drawn], result.margins[is_drawn]
+                ax.scatter(x, y, s=14, color=colour, marker=marker, alpha=0.7, linewidths=0, label=name)
+        ax.axline((0, 0), slope=1, color="0.5", linewidth=0.9, linestyle="--")
+        ax.axhline(0, color="0.5", linewidth=0.9)
+        for number in self.marked[finite[self.marked]]:
+            place = result.full_margins[number], result.margins[number]
+            ax.annotate(str(number), place, (4, -3), textcoords="offset points", fontsize="small")
+        ax.set(xlabel="margin by the model with the sample", ylabel="margin by the model without it")
+        ax.set_title(f"leave-one-out error {result.error:.3g}")
+        ax.grid(**GRID)
+        legend(ax)
         return self

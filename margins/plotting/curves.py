@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.names import display_name
 from margins.parameters import OneOf, check
 from margins.plotting.style import COLOURS, GRID, Display, legend, look, scale_for
@@ -27,26 +28,11 @@ CERTIFICATES = {
 MANY = 20  # with more curves, all have the same colour and share one name
 
 
-class Fitted(Protocol):
-    """A fitted classifier of margins."""
-
-    @property
-    def classes_(self) -> NDArray[Any]: ...
-
-    @property
-    def learning_curve_(self) -> "list[list[Epoch]]": ...
-
-
 class _Curves(Display):
     """Lines of several fits or binary problems, with a legend."""
 
     labels: list[str]
     lines_: "list[Line2D]"
-
-    def _start(self, ax: "Axes | None") -> "Axes":
-        """Return the axes to draw on, and forget the lines of the last drawing."""
-        self.lines_ = []
-        return self._axes(ax)
 
     def _looks(self, index: int) -> dict[str, Any]:
         """Return the looks of a curve; more than `MANY` curves are thin and share one label."""
@@ -95,7 +81,7 @@ class EpochsDisplay(_Curves):
     @classmethod
     def from_estimator(
         cls,
-        *estimators: Fitted,
+        *estimators: BaseMarginClassifier,
         quantity: Literal["mistakes", "updates"] = "mistakes",
         names: Sequence[str] | None = None,
         ax: "Axes | None" = None,
@@ -130,7 +116,7 @@ class EpochsDisplay(_Curves):
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw, and return the display."""
-        ax = self._start(ax)
+        ax, self.lines_ = self._axes(ax), []
         for index, (epochs, values) in enumerate(zip(self.epochs, self.values, strict=True)):
             often = {"markevery": len(epochs) // 20} if len(epochs) > 40 else {}
             self.lines_ += ax.plot(epochs, values, **self._looks(index) | often | line_kw)
@@ -196,7 +182,7 @@ class CertificateDisplay(_Curves):
     @classmethod
     def from_estimator(
         cls,
-        *estimators: Fitted,
+        *estimators: BaseMarginClassifier,
         quantity: Literal["margin", "gap"] = "margin",
         names: Sequence[str] | None = None,
         ax: "Axes | None" = None,
@@ -228,7 +214,7 @@ class CertificateDisplay(_Curves):
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw, and return the display."""
-        ax = self._start(ax)
+        ax, self.lines_ = self._axes(ax), []
         for index, (updates, low) in enumerate(zip(self.updates, self.low, strict=True)):
             looks = self._looks(index) | {"linestyle": "-"}
             self.lines_ += ax.plot(updates, _drawable(low), **looks | line_kw)
@@ -251,7 +237,7 @@ def _drawable(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def named_curves(
-    caller: str, estimators: Sequence[Fitted], names: Sequence[str] | None = None
+    caller: str, estimators: Sequence[BaseMarginClassifier], names: Sequence[str] | None
 ) -> "dict[str, list[Epoch]]":
     """Return learning curves by the labels of their lines: dict of list of Epoch."""
     if not estimators:
@@ -276,7 +262,7 @@ def named_curves(
     return curves
 
 
-def _problems(estimator: Fitted) -> list[str]:
+def _problems(estimator: BaseMarginClassifier) -> list[str]:
     """Return names of the binary problems."""
     labels = fitted_scheme(estimator).labels(estimator.classes_)
     return [

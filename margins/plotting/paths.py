@@ -116,8 +116,7 @@ class CoefficientPathDisplay(Display):
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw, and return the display."""
-        ax = self._axes(ax)
-        self.lines_ = []
+        ax, self.lines_ = self._axes(ax), []
         for feature, coefs in enumerate(self.coefs.T):
             looks: dict[str, Any] = {"color": "0.75", "linewidth": 0.8, "zorder": 1}
             if feature in self.shown:

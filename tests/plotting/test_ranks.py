@@ -5,7 +5,7 @@ import numpy as np
 
 from margins.model_selection import Ranking
 from margins.plotting import RanksDisplay
-from margins.plotting.ranks import _groups
+from margins.plotting.comparison import _groups
 
 
 def test_groups_are_the_largest_ranges_within_the_difference():
