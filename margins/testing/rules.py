@@ -28,23 +28,20 @@ from margins.solvers.specification import Specification
 from margins.testing.reports import Violation, check_of, require
 from margins.training.training_set import binary_problem
 
+Rule = Condition | Update | Shrink | Callable[[WeightVector], Averaging]
 CHECKS: dict[type, list[Callable[..., None]]] = {Condition: [], Shrink: [], Update: [], Averaging: []}
 SLACK = 1e-9  # relative
 MOST = 300  # maximum number of single updates
 
 
-def check_rule(
-    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
-    expected_failures: Mapping[str, str] | None = None,
-) -> None:
+def check_rule(rule: Rule, expected_failures: Mapping[str, str] | None = None) -> None:
     """Raise AssertionError unless a rule meets the requirements of the training loop for its kind."""
     for check, arguments in rule_checks(rule, expected_failures):
         check(*arguments)
 
 
 def rule_checks(
-    rule: Condition | Update | Shrink | Callable[[WeightVector], Averaging],
-    expected_failures: Mapping[str, str] | None = None,
+    rule: Rule, expected_failures: Mapping[str, str] | None = None
 ) -> list[tuple[Callable[..., None], tuple[Any, ...]]]:
     """Return the checks of `check_rule`, to run them separately."""
     kind = next((kind for kind in (Condition, Shrink, Update) if isinstance(rule, kind)), None)

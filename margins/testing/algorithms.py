@@ -15,22 +15,85 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.maximum_margin import MaximumMarginClassifier
+from margins.losses import loss_of
 from margins.registry import get
-from margins.testing.algorithms.certificates import check_certificates, check_termination
-from margins.testing.algorithms.fits import (
-    check,
-    difference,
-    make,
-    parameters_of,
-    require_same_fit,
-    scores_of,
-    state_of,
-)
-from margins.testing.reports import Violation, error_as_text, require
-from margins.testing.truth import clouds
+from margins.testing import truth
+from margins.testing.reports import Violation, check_of, error_as_text, require
 
 NAME = re.compile(r"([\w.-]+:)?[a-z][a-z0-9]*(-[a-z0-9]+)*")
 IMMUTABLE = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset, type, np.generic)
+SLACK = 1e-9  # relative rounding error in comparisons with exact values
+# Classifiers that prove an accuracy `eps`.
+PROVING = (MarginClassifier, MaximumMarginClassifier)
+
+check = check_of(lambda algorithm: getattr(algorithm, "__name__", repr(algorithm)))
+
+
+def parameters_of(algorithm):
+    """Return {name: default} of the constructor."""
+    signature = inspect.signature(algorithm.__init__)
+    return {
+        name: parameter.default
+        for name, parameter in list(signature.parameters.items())[1:]
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+
+def make(algorithm, params, **needed):
+    """Return an instance with the author's parameters, and a check's parameters if they exist."""
+    declared = parameters_of(algorithm)
+    return algorithm(**{**params, **{key: needed[key] for key in needed if key in declared}})
+
+
+def state_of(classifier):
+    """Return all fitted attributes, including attributes that the class computes."""
+    names = {*vars(classifier), *dir(type(classifier))}
+    fitted = sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
+    return {name: getattr(classifier, name) for name in fitted if hasattr(classifier, name)}
+
+
+def difference(first, second):
+    """Return a description of the first difference of two values, bit by bit, or None."""
+    if type(first) is not type(second):
+        return f"{type(first).__name__} and {type(second).__name__}"
+    if isinstance(first, dict):
+        if first.keys() != second.keys():
+            return f"{sorted(map(str, first))} and {sorted(map(str, second))}"
+        parts = [(f"{key}: ", first[key], second[key]) for key in first]
+    elif isinstance(first, list | tuple):
+        if len(first) != len(second):
+            return f"lengths {len(first)} and {len(second)}"
+        parts = [("", *pair) for pair in zip(first, second, strict=True)]
+    elif isinstance(first, np.ndarray):
+        numeric = first.dtype.kind in "fc"
+        if first.dtype == second.dtype and np.array_equal(first, second, equal_nan=numeric):
+            return None
+        return f"{first!r} and {second!r}"
+    elif sparse.issparse(first):
+        parts = [("", first.toarray(), second.toarray())]
+    else:
+        try:
+            return None if first is second or bool(first == second) else f"{first!r} and {second!r}"
+        except (TypeError, ValueError):
+            return None  # objects without equality are not compared
+    for label, left, right in parts:
+        text = difference(left, right)
+        if text:
+            return f"{label}{text}"
+    return None
+
+
+def require_same_fit(first, second, when):
+    text = difference(state_of(first), state_of(second))
+    require(not text, f"{when}: {text}", "two fits that are equal bit by bit")
+
+
+def scores_of(classifier, X):
+    if hasattr(classifier, "decision_function"):
+        return classifier.decision_function(X)
+    return classifier.predict(X)
 
 
 @check
@@ -50,22 +113,22 @@ def check_parameters_are_declared(algorithm, params):
     got = f"constructor parameters {sorted(constructor)}"
     require(constructor.keys() == fields.keys(), got, f"those declared, {sorted(fields)}")
     for name, field in fields.items():
-        has_default = constructor[name] is not inspect.Parameter.empty
-        require(has_default, f"no default of {name}", "a default of every parameter")
+        default = constructor[name]
+        require(default is not inspect.Parameter.empty, f"no default of {name}", "a default")
         factory = field.default_factory is not dataclasses.MISSING
         is_immutable = isinstance(field.default, IMMUTABLE) or callable(field.default)
         got = f"a mutable default of {name}, {'default_factory' if factory else repr(field.default)}"
         expected = "an immutable default: instances would share it, or have different defaults"
         require(is_immutable and not factory, got, expected)
         allowed = field.metadata.get("allowed")
-        is_constraint = callable(getattr(allowed, "contains", None))
-        is_constraint = is_constraint and type(allowed).__str__ is not object.__str__
+        has_test = callable(getattr(allowed, "contains", None))
         expected = "a constraint of margins.parameters in metadata['allowed']"
+        is_constraint = has_test and type(allowed).__str__ is not object.__str__
         require(is_constraint, f"{allowed!r} as the constraint of {name}", expected)
         text = field.metadata.get("description")
-        got = f"{text!r} as the description of {name}"
+        expected = "a sentence in metadata['description']"
         is_sentence = isinstance(text, str) and text.strip()
-        require(is_sentence, got, "a sentence in metadata['description']")
+        require(is_sentence, f"{text!r} as the description of {name}", expected)
 
 
 @check
@@ -133,16 +196,14 @@ def check_errors_name_class_and_parameter(algorithm, params):
             for method in methods:
                 classifier = algorithm(**{**params, field.name: value})
                 attempt = f"{method} with {field.name}={value!r}"
-                call = getattr(classifier, method, None)
-                if call is None:
+                if not hasattr(classifier, method):
                     continue  # not available with such a parameter
                 try:
-                    call(_Untouchable(), _Untouchable())
+                    getattr(classifier, method)(_Untouchable(), _Untouchable())
                 except (ValueError, TypeError) as error:
-                    names = field.name, algorithm.__name__
-                    is_named = all(name in str(error) for name in names)
+                    is_named = field.name in str(error) and algorithm.__name__ in str(error)
                     got = f"{type(error).__name__} {str(error)!r} from {attempt}"
-                    expected = f"a ValueError that names {names[0]} and {names[1]}"
+                    expected = f"a ValueError that names {field.name} and {algorithm.__name__}"
                     require(is_named and isinstance(error, ValueError), got, expected)
                 except Violation as violation:
                     raise Violation(f"{attempt}: {violation}", "the error about the parameter") from None
@@ -153,7 +214,7 @@ def check_errors_name_class_and_parameter(algorithm, params):
 @check
 def check_pickle(algorithm, params):
     """A classifier is the same after pickling."""
-    X, y = clouds(n_classes=3)
+    X, y = truth.clouds(n_classes=3)
     classifier = make(algorithm, params, random_state=0, max_iter=20).fit(X, y)
     again = pickle.loads(pickle.dumps(classifier))
     changed = difference(classifier.get_params(deep=False), again.get_params(deep=False))
@@ -166,7 +227,7 @@ def check_pickle(algorithm, params):
 @check
 def check_clone(algorithm, params):
     """A clone is untrained, and training it gives the same classifier."""
-    X, y = clouds()
+    X, y = truth.clouds()
     classifier = make(algorithm, params, random_state=5, max_iter=20).fit(X, y)
     again = clone(classifier)
     require(not state_of(again), f"a clone that has {sorted(state_of(again))}", "an untrained one")
@@ -178,7 +239,7 @@ def check_clone(algorithm, params):
 @check
 def check_random_state(algorithm, params):
     """The same seed gives the same fit, and NumPy's global generator is not used."""
-    X, y = clouds(n_classes=3)
+    X, y = truth.clouds(n_classes=3)
     before = np.random.get_state()  # noqa: NPY002
     first = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
     second = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
@@ -190,7 +251,7 @@ def check_random_state(algorithm, params):
 @check
 def check_n_jobs(algorithm, params):
     """The number of threads does not change a bit of the result."""
-    X, y = clouds(n_classes=4)
+    X, y = truth.clouds(n_classes=4)
     needed = {"random_state": 3, "max_iter": 20}
     one, two = (make(algorithm, params, n_jobs=n, **needed).fit(X, y) for n in (1, 2))
     require_same_fit(one, two, "n_jobs=1 and n_jobs=2")
@@ -223,7 +284,7 @@ LAYOUTS = {
 @check
 def check_layouts(algorithm, params):
     """Dense or CSR, float32 or float64, int32 or int64 indices give the same fit, up to rounding."""
-    X, y = clouds()
+    X, y = truth.clouds()
     X[::3, 1] = 0
     needed = {"random_state": 0, "max_iter": 8}
     expected = make(algorithm, params, **needed).fit(X, y)
@@ -246,7 +307,7 @@ def check_layouts(algorithm, params):
 @check
 def check_weights(algorithm, params):
     """Weights of 1 change no bit; different weights change a fit or raise an error."""
-    X, y = clouds()
+    X, y = truth.clouds()
     needed = {"random_state": 0, "max_iter": 8}
     plain = make(algorithm, params, **needed).fit(X, y)
     ones = make(algorithm, params, **needed).fit(X, y, np.ones(len(y)))
@@ -262,7 +323,7 @@ def check_weights(algorithm, params):
 @check
 def check_data_are_left_alone(algorithm, params):
     """A fit changes neither X, y nor the parameters, and returns the classifier."""
-    dense, y = clouds(n_classes=3)
+    dense, y = truth.clouds(n_classes=3)
     for X in (dense, csr(dense, np.float32, np.int32)):
         copy_X, copy_y = X.copy(), y.copy()
         classifier = make(algorithm, params, random_state=0, max_iter=8)
@@ -279,7 +340,7 @@ def check_data_are_left_alone(algorithm, params):
 @check
 def check_refit_forgets(algorithm, params):
     """A second fit, to data of a different size, equals a first fit to these data."""
-    X, y = clouds(n_classes=3)
+    X, y = truth.clouds(n_classes=3)
     again = make(algorithm, params, random_state=0, max_iter=8).fit(X, y)
     if hasattr(again, "partial_fit"):
         again.partial_fit(X, y)
@@ -307,6 +368,122 @@ def check_partial_fit(algorithm, params):
         require(not found, f"other scores from chunks of {size} samples: {found}", "as from one chunk")
         got, ours = getattr(pieces, "n_updates_", None), getattr(whole, "n_updates_", None)
         require(got == ours, f"{got} updates from chunks of {size}", f"{ours}, as in one chunk")
+
+
+def _fitted(algorithm, params, problem, **needed):
+    """Return a fit to a problem with intercept_scaling 1; None if its C is not allowed."""
+    needed = {"fit_intercept": True, "intercept_scaling": 1.0, "random_state": 0, **needed}
+    if "C" not in params:
+        needed["C"] = problem.C
+    classifier = make(algorithm, params, **needed)
+    try:
+        return classifier.fit(problem.X, problem.y)
+    except ValueError:
+        if math.isinf(problem.C) and "C" not in params:
+            return None
+        raise
+
+
+def _rho(classifier):
+    """Return the value of the augmenting feature, 0 without a bias."""
+    scaling = getattr(classifier, "intercept_scaling", None)
+    return (1.0 if scaling is None else scaling) if getattr(classifier, "fit_intercept", True) else 0.0
+
+
+def _require_true(classifier, problem, certificate):
+    """Raise Violation if a certificate contradicts the exact solution."""
+    problem = problem._replace(C=getattr(classifier, "C", problem.C))
+    loss = getattr(classifier, "loss", "squared_hinge")
+    rho = _rho(classifier)
+    data = problem.data(rho)
+    names = "margin", "upper_bound", "primal", "dual", "fraction", "gap"
+    margin, upper_bound, primal, dual, fraction, gap = (getattr(certificate, name) for name in names)
+    if loss != "hinge" or math.isinf(problem.C):
+        gamma = truth.maximum_margin(problem.data(rho, extended=True))
+        optimum = 0.5 / gamma**2 if gamma else math.inf
+        above, below = gamma * (1 + SLACK) + SLACK * (not gamma), gamma * (1 - SLACK)
+        require(margin <= above, f"margin {margin}", f"at most {gamma}")
+        expected = f"at least the maximum margin, {gamma}"
+        require(upper_bound >= below, f"upper_bound {upper_bound}", expected)
+        lowest, highest = optimum * (1 - SLACK), optimum * (1 + SLACK)
+        require(primal >= lowest, f"primal {primal}", f"at least the optimum, {optimum}")
+        require(dual <= highest, f"dual {dual}", f"at most the optimum, {optimum}")
+        if gamma:
+            share = max(margin, 0) / gamma
+            expected = f"at most {share}, the stated margin divided by the maximum margin"
+            require(fraction <= share * (1 + SLACK), f"fraction {fraction}", expected)
+    if upper_bound > 0 and math.isfinite(upper_bound):
+        ratio = max(margin, 0) / upper_bound
+        expected = f"margin / upper_bound, {ratio}"
+        require(abs(fraction - ratio) <= SLACK, f"fraction {fraction}", expected)
+    got, expected = f"fraction {fraction} and gap {gap}", "0 <= fraction <= 1 and gap >= 0"
+    require(0 <= fraction <= 1 and gap >= 0, got, expected)
+    improvement = certificate.improvement
+    require(0 <= improvement <= 1, f"improvement {improvement}", "0 <= improvement <= 1")
+    if dual > 0:
+        ratio = primal / dual - 1
+        same = ratio == gap or abs(ratio - gap) <= SLACK * (1 + abs(ratio))
+        require(same, f"gap {gap}", f"primal / dual - 1, {ratio}")
+    if not hasattr(classifier, "coef_"):
+        return
+    # The weights must attain the certificate's primal value and margin.
+    w, b = classifier.coef_[0], classifier.intercept_[0]
+    weights = np.append(w, b / rho if rho else 0.0)
+    require(np.isfinite(weights).all(), f"coef_ and intercept_ {weights}", "finite numbers")
+    attained = truth.objective(data, weights, problem.C, loss)
+    value = f"{attained}, what coef_ and intercept_ attain"
+    require(attained <= primal * (1 + SLACK), f"primal {primal}", f"at least {value}")
+    best = truth.least_objective(data, weights, problem.C, loss)
+    limit = f"{1 / math.sqrt(2 * best)}, the margin at the best multiple of coef_ and intercept_"
+    is_attained = best <= certificate.rescaled_primal * (1 + SLACK)
+    require(is_attained, f"margin {margin}", f"at most {limit}")
+    require(dual <= attained * (1 + SLACK), f"dual {dual}", f"at most {value}")
+    if math.isinf(problem.C) and weights.any():
+        own = float((data @ weights).min() / np.linalg.norm(weights))
+        expected = f"at most {own}, the margin of coef_ and intercept_"
+        require(margin <= own + SLACK * (1 + abs(own)), f"margin {margin}", expected)
+
+
+@check
+def check_certificates(algorithm, params):
+    """Every certificate is valid, whenever a fit ends, for small problems with known maximum margin."""
+    for problem in truth.problems():
+        for max_iter in (1, 3, 50):
+            classifier = _fitted(algorithm, params, problem, max_iter=max_iter)
+            if classifier is None:
+                break
+            certificates = getattr(classifier, "certificates_", None)
+            is_list = isinstance(certificates, list) and len(certificates) == 1
+            expected = "a list of one certificate for two classes"
+            require(is_list, f"certificates_ = {certificates!r}", expected)
+            _require_true(classifier, problem, certificates[0])
+            if isinstance(classifier, PROVING) and classifier.converged_:
+                expected = f"accuracy eps = {classifier.eps} proven, or converged_ = False"
+                _require_proven(classifier, f"converged_ with {certificates[0]!r}", expected)
+
+
+def _require_proven(classifier, got, expected):
+    loss = loss_of(getattr(classifier, "loss", "squared_hinge"), 1.0)
+    require(loss.is_proven(classifier.certificates_[0], classifier.eps), got, expected)
+
+
+@check
+def check_termination(algorithm, params):
+    """A maximum-margin classifier ends on separable data with its accuracy proven."""
+    if not issubclass(algorithm, PROVING):
+        return
+    for C in (math.inf, 10.0):
+        for eps in (0.5, 0.1, 0.02):
+            problem = truth.separable_problem(C)
+            classifier = _fitted(algorithm, params, problem, eps=eps, max_iter=20_000)
+            if classifier is None:
+                continue
+            (certificate,) = classifier.certificates_
+            settings = f"C={classifier.C} and eps={classifier.eps}"
+            got, expected = f"converged_ = False with {settings}", "True, because the data are separable"
+            require(classifier.converged_, got, expected)
+            _require_proven(classifier, f"{certificate!r} with {settings}", "eps proven")
+            _require_true(classifier, problem, certificate)
 
 
 EQUIVALENCE = "Weighted and repeated samples are processed in different orders; results agree to eps."
