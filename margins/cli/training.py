@@ -104,7 +104,7 @@ def fit(model, X, y, show=None):
 @contextlib.contextmanager
 def messages_of(show, *models):
     """Return a context with the list of its warnings, as text; `show` gets lines of progress."""
-    from margins.estimators.progress import progress_to
+    from margins.estimators.messages import progress_to
 
     classifiers = [classifier_of(model) for model in models if show is not None]
     reporting = [classifier for classifier in classifiers if hasattr(classifier, "verbose")]

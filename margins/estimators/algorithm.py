@@ -15,8 +15,8 @@ from margins.data.binary_data import is_sparse, packed, rows_of
 from margins.data.centring import centre_of
 from margins.data.validation import Samples
 from margins.estimators.declared import Declared
+from margins.estimators.messages import reporter_of
 from margins.estimators.names import MessageName
-from margins.estimators.progress import reporter_of
 from margins.kernels import LINEAR
 from margins.kernels.gram import gram_rows
 from margins.kernels.kernel import Kernel
@@ -132,16 +132,7 @@ class Algorithm(Declared):
     )
 
     def phases(self, run: Run) -> Iterator[Phase]:
-        """Yield the phases of one binary problem.
-
-        Parameters
-        ----------
-        run : margins.solvers.driver.Run
-
-        Yields
-        ------
-        margins.solvers.base.Phase
-        """
+        """Yield the phases (margins.solvers.base.Phase) of the binary problem that `run` trains."""
         raise NotImplementedError(f"{type(self).__name__} must define phases(run).")
 
     def training_set_of(self, samples: Samples) -> TrainingSet:
@@ -180,16 +171,8 @@ class Algorithm(Declared):
     def specification(self, sqnorms: NDArray[np.float64], continues: bool = False) -> Specification:
         """Return the specification of a fit: its problem, when it ends, and what it keeps.
 
-        Parameters
-        ----------
-        sqnorms : ndarray of float64, shape (m,)
-            K(x_k, x_k) of the training set; in a stream, only the unit 1.
-        continues : bool
-            True: the fit continues from the model of this estimator, in the units of that model.
-
-        Returns
-        -------
-        margins.solvers.specification.Specification
+        `sqnorms`, shape (m,), has K(x_k, x_k) of the training set; in a stream, only the unit 1.
+        `continues`: the fit continues from the model of this estimator, in the units of that model.
         """
         sq_intercept_scaling = 0.0
         if self.fit_intercept and self.intercept_scaling is not None:
@@ -307,7 +290,6 @@ class PlannedAlgorithm(Algorithm):
         return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
 
     def phases(self, run):
-        """See `BaseMarginClassifier.phases`."""
         return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)
 
     def plan(
@@ -319,18 +301,8 @@ class PlannedAlgorithm(Algorithm):
     ) -> Plan:
         """Return the plan of a binary problem.
 
-        Parameters
-        ----------
-        problem : margins.solvers.base.Problem
-        specification : margins.solvers.specification.Specification
-        is_warm : bool
-            True: a run starts from dual variables that are expected to be near the solution.
-        start : margins.solvers.newton.newton.NewtonStart, optional
-            The start of the Newton steps, if the plan begins with them.
-
-        Returns
-        -------
-        margins.solvers.plans.Plan
+        `is_warm`: a run starts from dual variables that are expected to be near the solution. `start`:
+        the start of the Newton steps, if the plan begins with them.
         """
         light = self.is_light
         return plan(problem, specification, self.solver, is_warm=is_warm, start=start, is_light=light)
@@ -349,3 +321,8 @@ class PlannedAlgorithm(Algorithm):
             if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
                 return None  # Newton steps centre their Hessian, and copy nothing
         return centre_of(X)
+
+
+def has_callbacks(estimator: Any) -> bool:
+    """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
+    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")

@@ -1,13 +1,4 @@
-"""The classifier that every algorithm inherits from.
-
-A subclass declares its parameters and yields phases. The rest of scikit-learn's contract is here:
-
-    class DynamicMarginPerceptron(MaximumMarginClassifier):
-        \"""Perceptron with dynamic margin ...\"""
-
-        def phases(self, run):
-            yield Phase(Rules(DynamicMargin(self.eps), Additive(), NoShrink()))
-"""
+"""The classifier that every algorithm inherits from, with scikit-learn's contract."""
 
 import os
 import threading
@@ -20,7 +11,7 @@ from margins.data.chunks import Chunks
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import Samples, is_plain, validate_samples, weighted_samples
 from margins.estimators._typed import BaseEstimator
-from margins.estimators.algorithm import Algorithm
+from margins.estimators.algorithm import Algorithm, has_callbacks
 from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
 from margins.estimators.fitted import (
     FITTED,
@@ -44,21 +35,12 @@ from margins.training.fit import Fit, Training
 from margins.training.training_set import TrainingSet
 
 # What authors of algorithms define or call, and tab completion does not show; docs/extending.md.
-HOOKS = frozenset(
-    ("centre", "check_parameters", "chunk_rules", "describe", "falling_rate", "first_theta")
-    + (
-        "is_light",
-        "is_online",
-        "new_cache",
-        "new_state",
-        "online_averaging",
-        "online_rules",
-        "phases",
-        "plan",
-    )
-    + ("packs_columns", "prefers_cached", "set_fitted", "specification", "thresholds", "training_set")
-    + ("training_set_of", "units_of", "update_rule", "why_not_in_partitions")
-)
+HOOKS = {
+    *("centre", "check_parameters", "chunk_rules", "describe", "falling_rate", "first_theta"),
+    *("is_light", "is_online", "new_cache", "new_state", "online_averaging", "online_rules", "phases"),
+    *("packs_columns", "plan", "prefers_cached", "set_fitted", "specification", "thresholds"),
+    *("training_set", "training_set_of", "units_of", "update_rule", "why_not_in_partitions"),
+}
 
 
 class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, BaseEstimator):
@@ -113,7 +95,9 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
         """
         self.check_parameters()
         with exclusive(self, "fit"), restored_on_error(self):
-            fit = self._fit(X, y, sample_weight)
+            # Only here, a fit asks where its samples are.
+            train = self._fit_in_memory if is_plain(X) else self._fit_anywhere
+            fit = train(X, y, sample_weight)
             self.set_fitted(fit)
             if fit.task is not None:
                 fit.task.end()
@@ -121,17 +105,8 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
                 warn_of(not_converged(self, fit), 2 + FRAMES)
         return self
 
-    def _fit(self, X, y, sample_weight):
-        """Return the finished fit (Fit), without changing the estimator.
-
-        Only here, a fit asks where its samples are.
-        """
-        if is_plain(X):  # at a glance
-            return self._fit_in_memory(X, y, sample_weight)
-        return self._fit_anywhere(X, y, sample_weight)
-
     def _fit_anywhere(self, X, y, sample_weight):
-        """Return the same of samples that may be in partitions."""
+        """Return the finished fit (Fit) of samples that may be in partitions, without changing self."""
         if not is_streamed(self, X):
             return self._fit_in_memory(X, y, sample_weight)
         samples = read_samples(self, X, y, sample_weight)
@@ -141,7 +116,7 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
         return self._trained(training_set, n_threads, X, y, sample_weight, run_type=StreamedRun)
 
     def _fit_in_memory(self, X, y, sample_weight):
-        """Return the finished fit of samples in memory (Fit)."""
+        """Return the finished fit (Fit) of samples in memory, without changing the estimator."""
         continuation = self._continuation() if getattr(self, "warm_start", False) else None
         n_threads = n_threads_of(self.n_jobs)
         with team_of(n_threads):
@@ -154,7 +129,7 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
         if continuation is not None:
             continuation.check(MessageName(self, "fit"), training_set, specification)
         task = None
-        if self._has_callbacks:
+        if has_callbacks(self):
             task = FitTask(self, X, y, sample_weight, training_set, specification, continuation)
         training = Training(
             training_set,
@@ -176,13 +151,7 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
         return Fit(training_set, specification, outcomes, continuation, n_seen, task)
 
     def training_set(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
-        """Return the samples, validated and weighted, with the rows that solvers read (TrainingSet).
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        """
+        """Return the samples of `fit`, validated and weighted, with the rows that solvers read."""
         valid = validate_samples(self, X, y, MessageName(self, "fit"))
         return self.training_set_of(self._weighted(valid, sample_weight))
 
@@ -200,11 +169,6 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
     def _continuation(self):
         """Return the continuation of the last fit, or None; see `margins.estimators.continuation`."""
         return None
-
-    @property
-    def _has_callbacks(self):
-        """True if callbacks are set on this estimator, or on an estimator that contains it."""
-        return bool(getattr(self, "_skl_callbacks", None)) or hasattr(self, "_parent_callback_ctx")
 
     def _attributes_of(self, fit):
         """Return the fitted attributes after a fit (dict)."""
@@ -290,16 +254,13 @@ def exclusive(estimator, method):
         _OWNERS.pop(id(estimator), None)
 
 
-class restored_on_error:
-    """Context that restores the attributes of an estimator if its body raises an error."""
-
-    def __init__(self, estimator):
-        self._attributes, self._before = vars(estimator), vars(estimator).copy()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is not None:
-            self._attributes.clear()
-            self._attributes.update(self._before)
+@contextmanager
+def restored_on_error(estimator):
+    """Restore the attributes of an estimator if the body raises an error."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -1,8 +1,6 @@
 """Algorithms with a custom compiled loop instead of rules.
 
-Their state is more than a weight vector to which samples are added. Such an algorithm declares its
-parameters and makes a `LoopState`, which processes samples in its loop. It shares epochs, permutations,
-one-vs-rest, streams, callbacks and certificates with the other algorithms. In every state, an update
+Their state, a `LoopState`, is more than a weight vector to which samples are added. But an update always
 adds a sample with a positive coefficient to one vector, theta = sum_k alpha_k y_k. So |theta| / S bounds
 the maximum margin from above, even if another vector predicts.
 """
@@ -100,26 +98,14 @@ class OwnLoopClassifier(OnlineMixin, BaseMarginClassifier):
 
     C = math.inf
     kernel: Literal["linear"] = parameter(
-        OneOf("linear"),
-        "Only 'linear'; the kernel parameters are unused.",
-        default="linear",
+        OneOf("linear"), "Only 'linear'; the kernel parameters are unused.", default="linear"
     )
 
     def why_not_in_partitions(self):
         return IN_MEMORY  # the loops read samples directly
 
     def new_state(self, n_features, n_samples):
-        """Return the state before the first sample.
-
-        Parameters
-        ----------
-        n_features, n_samples : int
-            If n_samples is 0, no dual variables are kept.
-
-        Returns
-        -------
-        LoopState
-        """
+        """Return the state before the first sample (LoopState); n_samples 0: without dual variables."""
         raise NotImplementedError(f"{type(self).__name__} must define new_state.")
 
     def specification(self, sqnorms, continues=False):

@@ -4,8 +4,8 @@ import math
 
 from margins.estimators.algorithm import PlannedAlgorithm
 from margins.estimators.base import BaseMarginClassifier
+from margins.estimators.continuation import DualWarmStartMixin
 from margins.estimators.partitioned import fit_in_partitions, takes_partitions
-from margins.estimators.warm_start import DualWarmStartMixin
 from margins.solvers.explanation import explanation_of
 
 

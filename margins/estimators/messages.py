@@ -1,9 +1,11 @@
-"""Names of estimators in messages, errors of rules, and the warning of a fit without a proof."""
+"""Messages of fits: errors of rules, the warning of a fit without a proof, and progress lines."""
 
 import contextlib
 import math
 import threading
 import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,8 @@ from margins.solvers.proof import rounding_of_sqnorm
 MAX_USUAL_RATIO = 1e6
 # C |x|^2 is below this only in units far smaller than the data.
 MIN_USUAL_RATIO = 1e-8
+# The destination of the progress lines that a fit with ``verbose`` prints.
+_write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
 
 
 def short_name(estimator):
@@ -163,3 +167,19 @@ def _what_separates(estimator, outcome):
     if short_name(estimator) != "MarginClassifier":
         text += " MarginClassifier(C=inf) separates the classes, or proves that no hyperplane does."
     return text
+
+
+@contextlib.contextmanager
+def progress_to(write: Callable[[str], object]) -> Iterator[None]:
+    """Pass the progress lines of fits that start in this context to a function instead of printing."""
+    token = _write.set(write)
+    try:
+        yield
+    finally:
+        _write.reset(token)
+
+
+def reporter_of(estimator: object) -> Callable[[str], object]:
+    """Return a function that writes a progress line, preceded by the name of the estimator."""
+    name, write = short_name(estimator), _write.get()
+    return lambda line: write(f"{name}: {line}")

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from margins.data.permutations import seeds_of
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.online import OnlineMixin
-from margins.estimators.patience import PatienceMixin
+from margins.estimators.online import OnlineMixin, PatienceMixin
 from margins.estimators.predictions import VOTING
 from margins.estimators.votes import OfVotes, VotedModel, count_in_blocks
 from margins.parameters import AnyOf, Interval, OneOf, optional, parameter
@@ -124,20 +123,14 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     def thresholds(self, units: Mapping[str, float]) -> tuple[float, float]:
         """Return the score thresholds of negative and positive samples, in units of updates.
 
-        Parameters
-        ----------
-        units : mapping of str to float
-            The result of `units_of` for the training set or the stream.
+        `units` is the result of `units_of` for the training set or the stream.
         """
         raise NotImplementedError(f"{type(self).__name__} must define thresholds(units).")
 
     def units_of(self, sqnorms: NDArray[np.float64]) -> dict[str, float]:
         """Return the units of thresholds, as fitted attributes (dict).
 
-        Parameters
-        ----------
-        sqnorms : ndarray of float64, shape (m,)
-            K(x_k, x_k) of the training set; in a stream, only the unit 1.
+        `sqnorms`, shape (m,), has K(x_k, x_k) of the training set; in a stream, only the unit 1.
         """
         if not self.fit_intercept:
             return {"sq_intercept_scaling_": 0.0}

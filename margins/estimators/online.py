@@ -1,15 +1,13 @@
 """Streams and warm starts: training that continues from a model.
 
-An algorithm that learns from streams defines their rules (`online_rules`). A chunk is one epoch, in the
-order of its rows; a `Stream` keeps the state between chunks. The result is bit for bit the same for any
-division into chunks. A fit leaves such a state, too: `partial_fit` continues from it, and so does the
-next `fit` with ``warm_start=True``. docs/streams.md lists what each algorithm keeps.
+A chunk is one epoch, in the order of its rows; a `Stream` keeps the state between chunks. The result is
+bit for bit the same for any division into chunks. A fit leaves such a state, too.
 """
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +27,11 @@ from margins.estimators.names import MessageName
 from margins.estimators.stream import Learned, LearningState, SeenWeights, Stream, segments_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
-from margins.parameters import BOOLEAN, parameter
+from margins.parameters import BOOLEAN, Interval, optional, parameter
 from margins.rules import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
-from margins.solvers.specification import Specification
+from margins.solvers.specification import Patience, Specification
 from margins.training.fit import Fit
 from margins.training.training_set import TrainingSet
 
@@ -52,15 +50,8 @@ class OnlineMixin(Declared):
     def online_rules(self, sqradius: float) -> Rules:
         """Return the rules of a stream.
 
-        Parameters
-        ----------
-        sqradius : float
-            R^2, the largest squared norm of a sample so far, bias and slack term included, in the
-            stream and in the fit that it continues.
-
-        Returns
-        -------
-        margins.rules.Rules
+        `sqradius` is R^2, the largest squared norm of a sample so far, bias and slack term included, in
+        the stream and in the fit that it continues.
         """
         raise NotImplementedError(f"{type(self).__name__} must define online_rules(sqradius).")
 
@@ -75,18 +66,8 @@ class OnlineMixin(Declared):
     def chunk_rules(self, sqradius: float, specification: Specification, weight: Any) -> Rules:
         """Return the rules of a chunk; by default, the result of `online_rules`.
 
-        Parameters
-        ----------
-        sqradius : float
-            As in `online_rules`.
-        specification : margins.solvers.specification.Specification
-            Specification of the stream, with its units.
-        weight : float or ndarray of float64, shape (m,)
-            Weights of the samples of the chunk.
-
-        Returns
-        -------
-        margins.rules.Rules
+        `specification` is that of the stream, with its units; `weight` has the weights of the samples of
+        the chunk (float, or ndarray of float64, shape (m,)).
         """
         return self.online_rules(sqradius)
 
@@ -309,3 +290,36 @@ class OnlineMixin(Declared):
                 f"counts are unknown before a stream ends. Got {self.class_weight!r}."
             )
         self._check_state_is_kept("partial_fit", "A clone starts a new stream")
+
+
+class PatienceMixin(Declared):
+    """`tol` and `n_iter_no_change`, as in scikit-learn, for algorithms that prove no accuracy."""
+
+    tol: float | None = parameter(
+        optional(Interval(0, math.inf, "left")),
+        "A problem ends after `n_iter_no_change` successive epochs whose loss is not below the smallest "
+        "loss so far by at least `tol`; `converged_` is then True. The loss is the mean loss of the "
+        "training samples after an epoch, which takes one more pass. Streams have no epochs. None: no "
+        "loss is computed.",
+        default=None,
+    )
+    n_iter_no_change: int = parameter(
+        Interval(1, math.inf, "left", integer=True),
+        "Number of epochs without progress that end a fit, if `tol` is set.",
+        default=5,
+    )
+
+    # The loss of a sample is max(0, LOSS_MARGIN - l (score)).
+    LOSS_MARGIN: ClassVar[float]
+
+    def specification(self, sqnorms, continues=False):
+        specification = super().specification(sqnorms, continues)
+        if self.tol is None:
+            return specification
+        patience = Patience(float(self.tol), self.n_iter_no_change, self.LOSS_MARGIN)
+        return specification._replace(patience=patience)
+
+    def why_not_in_partitions(self):
+        if self.tol is not None:
+            return "tol", "None", self.tol
+        return super().why_not_in_partitions()

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
+from margins.estimators.continuation import DualWarmStartMixin
 from margins.estimators.maximum_margin import MaximumMarginClassifier
-from margins.estimators.warm_start import DualWarmStartMixin
 from margins.parameters import OneOf, parameter
 
 

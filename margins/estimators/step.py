@@ -8,8 +8,7 @@ import math
 
 from margins.data._binary_data import SMALLEST_SQNORM
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.online import OnlineMixin
-from margins.estimators.patience import PatienceMixin
+from margins.estimators.online import OnlineMixin, PatienceMixin
 from margins.parameters import BOOLEAN, Interval, optional, parameter
 
 ABOUT_RADIUS = (

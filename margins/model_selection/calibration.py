@@ -25,7 +25,7 @@ from margins.data.chunks import is_dask
 from margins.data.types import MatrixLike
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.names import display_name
-from margins.estimators.predictions_in_parts import by_blocks
+from margins.estimators.predictions import by_blocks
 from margins.linalg.threads import one_thread
 from margins.training.schemes import labels_of_scores, positive_codes
 

@@ -90,7 +90,8 @@ SEQUENCES = int(os.environ.get("MARGINS_SEQUENCES", "100"))
 PACKAGE = str(Path(margins.__file__).parent)
 # What must not be interrupted: contexts while they enter and leave, and what they restore.
 # Nor generators, which Python closes where no error can be raised.
-GUARDS = {"__enter__", "__exit__", "exclusive", "_model_restored_on_error", "saved", "copies", "restore"}
+GUARDS = {"__enter__", "__exit__", "exclusive", "restored_on_error", "_model_restored_on_error"}
+GUARDS |= {"saved", "copies", "restore"}
 
 
 samples = functools.partial(clouds, m=18, d=3)

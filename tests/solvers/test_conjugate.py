@@ -51,7 +51,7 @@ def test_a_run_that_is_stopped_between_certificates_gets_one(eps, monkeypatch):
     monkeypatch.setattr(ConjugateSolver, "_may_be_proven", lambda solver, run: False)
     X, y = noisy(200, 6)
     task = SimpleNamespace(watch=lambda index: Watch(until=2), end=lambda: None)
-    monkeypatch.setattr(Auto, "_has_callbacks", True)
+    monkeypatch.setattr("margins.estimators.base.has_callbacks", lambda estimator: True)
     monkeypatch.setattr("margins.estimators.base.FitTask", lambda *arguments: task)
     classifier = Auto(C=0.1, eps=eps, solver="conjugate", random_state=0)
     with nullcontext() if eps > 0.5 else pytest.warns(ConvergenceWarning, match="a callback stopped it"):
