@@ -24,10 +24,8 @@ NUMBERS = ("gamma", "degree", "coef0")
 def check_state(classifier: Any) -> None:
     """Raise an error unless parameters are allowed and fitted attributes are consistent."""
     classifier.check_parameters()
-    fitted = [
-        name for name in ("coef_", "intercept_", "support_", "kernel_") if hasattr(classifier, name)
-    ]
-    if hasattr(classifier, "classes_") or fitted:
+    names = "classes_", "coef_", "intercept_", "support_", "kernel_"
+    if any(hasattr(classifier, name) for name in names):
         for problem in _problems_of(classifier):
             raise ValueError(problem)
 
@@ -75,33 +73,29 @@ def _problems_of(classifier: Any) -> Iterator[str]:
     if not has_votes:
         yield from _wrong_array(classifier.intercept_, "intercept_", (n_problems,))
     if classifier.kernel_ == LINEAR and not has_votes:
-        if sparse.issparse(classifier.coef_):
-            yield from _wrong_csr(classifier.coef_, "coef_", (n_problems, d))
-        else:
-            yield from _wrong_array(classifier.coef_, "coef_", (n_problems, d))
-    else:
-        yield from _wrong_support(classifier, d)
-        n_support = len(classifier.support_)
-        if has_votes:
-            yield from _wrong_votes(classifier, n_problems, n_support)
-        else:
-            yield from _wrong_array(classifier.dual_coef_, "dual_coef_", (scheme.n_dual_rows, n_support))
-            if scheme.has_pairs or hasattr(classifier, "n_support_"):
-                yield from _wrong_counts(classifier.n_support_, len(classes), n_support)
+        yield from _wrong_matrix(classifier.coef_, "coef_", (n_problems, d))
+        return
+    yield from _wrong_support(classifier, d)
+    n_support = len(classifier.support_)
+    if has_votes:
+        yield from _wrong_votes(classifier, n_problems, n_support)
+        return
+    yield from _wrong_array(classifier.dual_coef_, "dual_coef_", (scheme.n_dual_rows, n_support))
+    if scheme.has_pairs or hasattr(classifier, "n_support_"):
+        yield from _wrong_counts(classifier.n_support_, len(classes), n_support)
 
 
 def _wrong_array(values: Any, name: str, shape: tuple[int, ...], kinds: str = "f") -> Iterator[str]:
-    if not (isinstance(values, np.ndarray) and values.shape == shape and values.dtype.kind in kinds):
-        description = (
-            f"{values.dtype}, {values.shape}"
-            if isinstance(values, np.ndarray)
-            else type(values).__name__
-        )
-        yield f"{name} must be an array of numbers with shape {shape}. Got {description}"
+    is_array = isinstance(values, np.ndarray)
+    if not (is_array and values.shape == shape and values.dtype.kind in kinds):
+        got = f"{values.dtype}, {values.shape}" if is_array else type(values).__name__
+        yield f"{name} must be an array of numbers with shape {shape}. Got {got}"
 
 
-def _wrong_csr(matrix: Any, name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    if matrix.shape != shape or matrix.format != "csr" or matrix.data.dtype.kind != "f":
+def _wrong_matrix(matrix: Any, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    if not sparse.issparse(matrix):
+        yield from _wrong_array(matrix, name, shape)
+    elif matrix.shape != shape or matrix.format != "csr" or matrix.data.dtype.kind != "f":
         yield f"{name} must be a CSR matrix of floats with shape {shape}. Got {matrix!r}"
     else:
         matrix.check_format(full_check=True)  # raises ValueError
@@ -127,17 +121,14 @@ def _wrong_support(classifier: Any, d: int) -> Iterator[str]:
     """Check support vectors, because compiled loops read them without checking indices."""
     n_support = len(classifier.support_)
     yield from _wrong_array(classifier.support_, "support_", (n_support,), "iu")
-    vectors = classifier.support_vectors_
+    vectors = classifier.support_vectors_  # a model must have them, even if they are empty
     if classifier.kernel_.name == "precomputed":
         if getattr(classifier, "_n_samples", d) != d:
             yield f"n_features_in_ must be the number of samples, {classifier._n_samples}. Got {d}"
         if n_support and not 0 <= classifier.support_.min() <= classifier.support_.max() < d:
             yield f"support_ must be in [0, {d - 1}]. Got {classifier.support_.tolist()}"
-        return
-    if sparse.issparse(vectors):
-        yield from _wrong_csr(vectors, "support_vectors_", (n_support, d))
     else:
-        yield from _wrong_array(vectors, "support_vectors_", (n_support, d))
+        yield from _wrong_matrix(vectors, "support_vectors_", (n_support, d))
 
 
 def _wrong_votes(classifier: Any, n_problems: int, n_support: int) -> Iterator[str]:

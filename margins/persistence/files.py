@@ -186,10 +186,8 @@ def _restore(classifier: Any) -> None:
     for name in MATRICES:
         if name in attributes:
             attributes[name] = _matrix_of(attributes[name])
-    if isinstance(classifier, BaseMarginClassifier):
-        check_state(classifier)
-    else:
-        check_selection(classifier)
+    check = check_state if isinstance(classifier, BaseMarginClassifier) else check_selection
+    check(classifier)
 
 
 def _voted_model(X: Any, indices: Any, codes: Any, *parts: Any) -> VotedModel:
@@ -226,10 +224,8 @@ def _object_of(contents: bytes, label: str, trusted: set[str]) -> object:
             f"{label} is not a model file of skops, or is damaged: {_first_line(error)}"
         ) from error
     trusted = trusted.union(ALSO_TRUSTED)
-    unknown = [
-        name for name in names if not (name in trusted or name.startswith(SPLITTERS) or _is_ours(name))
-    ]
-    if unknown:
+    untrusted = (name for name in names if name not in trusted and not name.startswith(SPLITTERS))
+    if unknown := [name for name in untrusted if not _is_ours(name)]:
         raise ValueError(
             f"{label} must contain only types of margins, NumPy, SciPy and scikit-learn. Got "
             f"{', '.join(unknown)}. If these come from a source that you trust, give their names as "

@@ -5,10 +5,9 @@ The problem: for penalties C_1 < C_2 < ... of the same samples with relative wei
     min |w|^2 / 2 + sum_k C_i v_k h(w.y_k)    for every i
 
 Everything that does not depend on C is computed once: rows, squared norms, labels, kernel rows, and the
-sums of y_k y_k^T in the Hessians of Newton steps. A fit starts from the previous fit. Newton steps start
-from its weight vector, which determines the dual variables. Other solvers start from its dual variables,
-scaled like their upper bounds if there are any. All of these are feasible for any C, so the certificate
-of a fit is valid for its problem, regardless of the start.
+sums of y_k y_k^T in Hessians. Newton steps start from the previous weight vector, other solvers from the
+previous dual variables, scaled like their upper bounds. Both are feasible for any C, so the certificate
+of a fit is valid regardless of the start.
 """
 
 import numpy as np
@@ -52,8 +51,8 @@ class AlongC:
             for i in range(len(Cs)):
                 visit(i, outcome)
             return
-        make = scheme.binary_with_same_rows if same_rows else scheme.binary
-        (of_problem, positive), previous = make(self.training_set, index), None
+        of_problem, positive = scheme.binary(self.training_set, index, same_rows)
+        previous = None
         name = scheme.names(self.training_set.classes)[index]
         for i, C in enumerate(Cs):
             try:
@@ -80,7 +79,6 @@ class AlongC:
 
     def _phases(self, run, previous, has_left_out):
         """Return the phases of a run that starts from the previous run (iterator of Phase)."""
-        start = None
         if previous is None:
             start = self._newton_start(run)
             run.is_warm = start is not None
@@ -93,10 +91,7 @@ class AlongC:
         return plan.phases[0].phases(run)
 
     def _newton_start(self, run):
-        """Return Newton steps from w = 0, whose Hessian starts from the moments (NewtonStart), or None.
-
-        At w = 0 every sample counts, so the moments give the sum in the Hessian.
-        """
+        """Return Newton steps from w = 0, where every sample counts, so the Hessian has the moments."""
         if self.moments is None:
             return None
         m, n = len(run.data), run.problem.n_weights
@@ -117,11 +112,7 @@ def paths_of(training_set, specification, planner, Cs):
 
 
 def shares_moments(training_set, specification, solver):
-    """Return whether Newton steps may start from moments.
-
-    They may if every problem has all samples, if there are few features, and if the loss is smooth with
-    equal penalties.
-    """
+    """Return whether Newton steps may start from moments: equal penalties, smooth loss, few features."""
     if training_set.scheme.has_pairs or training_set.rows.is_kernel:
         return False
     if isinstance(training_set.samples.weight, np.ndarray) or specification.loss != "squared_hinge":

@@ -19,22 +19,14 @@ from margins.training.training_set import TrainingSet
 
 # Certificate of a problem in which a class has no samples: any margin is achieved, and w = 0 is optimal.
 NOTHING_TO_SEPARATE = Certificate(
-    margin=math.inf,
-    upper_bound=math.inf,
-    fraction=1.0,
-    primal=0.0,
-    dual=0.0,
-    gap=0.0,
-    n_updates=0,
-    improvement=1.0,
+    math.inf, math.inf, fraction=1.0, primal=0.0, dual=0.0, gap=0.0, n_updates=0, improvement=1.0
 )
 
 
 def nothing_to_separate(specification, n_features, n_samples):
     """Return the outcome of a problem that is not trained because a class has no samples (Outcome).
 
-    Most solvers train such a problem like any other. But nothing would determine the size of a free
-    intercept, and a pair of classes may have no samples at all.
+    Nothing would determine a free intercept, and a pair of classes may have no samples at all.
     """
     no_labels, zeros = np.zeros(n_samples, dtype=np.int8), np.zeros(n_samples)
     weights = WeightVector(n_features, n_samples)
@@ -53,9 +45,8 @@ def nothing_to_separate(specification, n_features, n_samples):
 def outcome_without_samples(training_set, index, specification):
     """Return the outcome of a binary problem without samples of a class; None if it must be trained."""
     scheme, samples = training_set.scheme, training_set.samples
-    if not samples.absent or not (scheme.has_pairs or specification.has_free_intercept):
-        return None
-    if not scheme.is_absent(index, samples.absent):
+    is_trained = not (scheme.has_pairs or specification.has_free_intercept)
+    if is_trained or not scheme.is_absent(index, samples.absent):
         return None
     return nothing_to_separate(specification, training_set.n_features, len(samples.codes))
 

@@ -49,13 +49,12 @@ class OneVsRest:
             return [""]
         return [f"class {label!r}" for label in self.labels(classes)]
 
-    def binary(self, training_set, index):
-        """Return the TrainingSet of a binary problem, and the code of its positive class."""
-        return training_set, self.positive[index]
+    def binary(self, training_set, index, same_rows=False):
+        """Return the TrainingSet of a binary problem, and the code of its positive class.
 
-    def binary_with_same_rows(self, training_set, index):
-        """Return the same over the rows of the training set, with products for all its samples."""
-        return self.binary(training_set, index)
+        `same_rows`: over the rows of the training set, with products for all its samples.
+        """
+        return training_set, self.positive[index]
 
     def is_absent(self, index, absent):
         """Return whether a class of the problem is in `absent`, the classes without samples."""
@@ -98,7 +97,8 @@ class OneVsRest:
 class OneVsOne:
     """Scheme with one problem for each pair of classes, the first of which is positive.
 
-    The samples of a pair are sorted by class, so that pairs share blocks of the kernel matrix.
+    Its methods are those of `OneVsRest`; `labels` returns pairs of labels. The samples of a pair are
+    sorted by class, so that pairs share blocks of the kernel matrix.
 
     Dual variables have n_classes - 1 rows: a sample is in n_classes - 1 pairs, and its row r belongs to
     the pair of its class and the r-th of the other classes.
@@ -112,48 +112,34 @@ class OneVsOne:
         self.n_problems = len(self.pairs)
 
     def labels(self, classes):
-        """Return the two classes of each problem, the positive one first (list of tuple)."""
         labels = classes.tolist()
         return [(labels[first], labels[second]) for first, second in self.pairs]
 
     def names(self, classes):
-        """Return the names of the problems in messages (list of str)."""
         return [f"classes {first!r} and {second!r}" for first, second in self.labels(classes)]
 
-    def binary(self, training_set, index):
-        """Return the TrainingSet of a binary problem, and the code of its positive class."""
-        return training_set.of_classes(self.pairs[index]), 0
-
-    def binary_with_same_rows(self, training_set, index):
-        """Return the same over the rows of the training set, with products for all its samples."""
-        return training_set.of_classes(self.pairs[index], same_rows=True), 0
+    def binary(self, training_set, index, same_rows=False):
+        return training_set.of_classes(self.pairs[index], same_rows), 0
 
     def is_absent(self, index, absent):
-        """See `OneVsRest.is_absent`."""
         return not set(absent).isdisjoint(self.pairs[index])
 
     def set_absent(self, values, absent, offset):
-        """See `OneVsRest.set_absent`; a class with samples wins all pairs with a class without."""
+        # A class with samples wins all pairs with a class without.
         for index, (first, _) in enumerate(self.pairs):
             if self.is_absent(index, absent):
                 values[index] = -offset if first in absent else offset
 
     def signs(self, codes):
-        """Return the sign of each sample in each problem, 0 if it has none (int, (n, n_problems))."""
         first, second = np.transpose(self.pairs)
         return (codes[:, None] == first).astype(int) - (codes[:, None] == second)
 
     def decision(self, scores):
-        """Return the result of `decision_function` from the scores of the problems."""
         sums = scores @ self.signs(np.arange(self.n_classes)).T
         return self._votes(scores) + sums / (3 * (np.abs(sums) + 1))
 
     def predict(self, scores, classes):
-        """Return the predicted labels from the scores of the problems (ndarray, shape (n,)).
-
-        They have the most votes; the first class wins a tie, as in SVC.
-        """
-        return classes[self._votes(scores).argmax(axis=1)]
+        return classes[self._votes(scores).argmax(axis=1)]  # the first class wins a tie, as in SVC
 
     def _votes(self, scores):
         """Return the number of pairs that each class wins (ndarray of float64, shape (n, n_classes))."""
@@ -165,29 +151,22 @@ class OneVsOne:
         return votes
 
     def gathered(self, values, codes):
-        """Gather numbers for the samples of all problems in one array, shape (n_dual_rows, m)."""
         result = np.zeros((self.n_dual_rows, len(codes)))
         samples = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
         for (first, second), pair_values in zip(self.pairs, values, strict=True):
             rows, columns = _places(samples[first], samples[second], first, second)
-            result[rows, columns] = (
-                pair_values[columns] if len(pair_values) == len(codes) else pair_values
-            )
+            is_whole = len(pair_values) == len(codes)
+            result[rows, columns] = pair_values[columns] if is_whole else pair_values
         return result
 
     def of_problem(self, gathered, codes, index):
-        """Return the numbers of one problem in a gathered array (ndarray, one for each sample)."""
         pair = self.pairs[index]
         return gathered[_places(*(np.flatnonzero(codes == code) for code in pair), *pair)]
 
     def sums(self, products, dual_coef, codes):
-        """Return the sums over support vectors of all problems; see `OneVsRest.sums`."""
-        class_sums = [
-            dual_coef[:, codes == code] @ products[codes == code] for code in range(self.n_classes)
-        ]
-        sums = [
-            class_sums[first][second - 1] + class_sums[second][first] for first, second in self.pairs
-        ]
+        masks = [codes == code for code in range(self.n_classes)]
+        of_classes = [dual_coef[:, mask] @ products[mask] for mask in masks]
+        sums = [of_classes[i][j - 1] + of_classes[j][i] for i, j in self.pairs]
         return np.stack(sums, axis=1)
 
 

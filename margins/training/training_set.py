@@ -55,7 +55,7 @@ class TrainingSet:
         X = self._X = samples.X if centre is None else centred(samples.X, centre)
         rows = make_rows(X)
         is_shared = kernel == LINEAR and not is_in_parts
-        self._row_source = SharedRows(rows) if is_shared else RowsOfThread(rows, lambda: make_rows(X))
+        self._get_rows = (lambda: rows) if is_shared else RowsOfThread(rows, lambda: make_rows(X)).get
         self.sqnorms = rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(X) if is_gram else None
@@ -84,7 +84,7 @@ class TrainingSet:
     @property
     def rows(self):
         """The rows of this thread (Rows)."""
-        return self._row_source.get()
+        return self._get_rows()
 
     @property
     def is_kernel(self):
@@ -172,19 +172,17 @@ class TrainingSet:
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
         other._last_loss, other._gram = (None, None), None
+        whole = whole._replace(classes=classes, absent=())
         if self.is_kernel:
             n_samples = len(whole.codes)
             all_codes, all_weights = np.full(n_samples, -1), np.zeros(n_samples)
             all_codes[indices] = codes
             np.add.at(all_weights, indices, weight)
-            other.samples = whole._replace(
-                codes=all_codes, classes=classes, weight=all_weights, absent=()
-            )
+            other.samples = whole._replace(codes=all_codes, weight=all_weights)
             return other
-        other.samples = whole._replace(
-            X=None, codes=codes, classes=classes, weight=weight, kept=indices, absent=()
-        )
-        other._X, other._row_source = None, SharedRows(self.rows.part(indices))
+        other.samples = whole._replace(X=None, codes=codes, weight=weight, kept=indices)
+        rows = self.rows.part(indices)
+        other._X, other._get_rows = None, lambda: rows
         other.features = None if self.features is None else self.features.part(indices)
         if self._original is not None:
             other._original = self._original.part(indices)
@@ -209,12 +207,7 @@ class TrainingSet:
             return part
         X = self.kernel.samples_of(whole.X, indices)
         samples = whole._replace(
-            X=X,
-            codes=new_codes,
-            classes=classes,
-            weight=weight,
-            kept=whole.kept[indices],
-            absent=(),
+            X=X, codes=new_codes, classes=classes, weight=weight, kept=whole.kept[indices], absent=()
         )
         part = TrainingSet(samples, self.kernel, self._make_rows)
         self._share_blocks(part, codes)
@@ -258,31 +251,16 @@ def relative(weight, mean=None):
     return weight / weight.mean()
 
 
-class SharedRows:
-    """Rows shared by all threads."""
-
-    def __init__(self, rows):
-        self._shared = rows
-
-    def get(self):
-        """Return the rows (Rows)."""
-        return self._shared
-
-
 class RowsOfThread:
-    """Rows with a cache, separate for each thread.
+    """Rows with a cache, separate for each thread: `first` for the first thread, else ``make()``.
 
     It does not rely on joblib's number of threads, which may be wrong, as in a daemonic process.
-
-    first: rows for the first thread that needs them.
-    make: ``make()`` returns rows for another thread.
     """
 
     def __init__(self, first, make):
         self._unused, self._make, self._threads = [first], make, threading.local()
 
     def get(self):
-        """Return the rows of this thread (Rows)."""
         if not hasattr(self._threads, "rows"):
             try:
                 self._threads.rows = self._unused.pop()
