@@ -60,9 +60,7 @@ class Algorithm(Declared):
         default=1.0,
     )
     fit_intercept: bool = parameter(
-        BOOLEAN,
-        "Learn an intercept: the weight of one more feature of constant value.",
-        default=True,
+        BOOLEAN, "Learn an intercept: the weight of one more feature of constant value.", default=True
     )
     intercept_scaling: float = parameter(
         Interval(0, 1e60, "right"),

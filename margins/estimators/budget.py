@@ -60,9 +60,11 @@ class BudgetStream(Stream):
         """The samples in the cache, from the oldest on (ndarray of int64, shape (n_members,))."""
         return self.indices
 
-    def process_rows(self, X, signs, diag, weight, indices, sq_intercept_scaling, segments):
+    def process_rows(self, samples, data, segments):
         """Process the samples of a chunk, in order, and keep the samples that are then in the cache."""
-        n_cached = len(self.indices)
+        X, indices, n_cached = samples.X, samples.kept, len(self.indices)
+        signs, diag, weight = data.signs, data.diagonal, data.weights
+        sq_intercept_scaling = data.sq_intercept_scaling
         if n_cached:
             X = stack_rows(self.X, X)
             signs = np.concatenate([self.signs, signs])
@@ -154,15 +156,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
         return BudgetStream(WeightVector(n_features, 1), None, 0.0, cache=cache)
 
     def _process_chunk(self, stream, data, segments, samples):
-        stream.process_rows(
-            samples.X,
-            data.signs,
-            data.diagonal,
-            data.weights,
-            samples.kept,
-            data.sq_intercept_scaling,
-            segments,
-        )
+        stream.process_rows(samples, data, segments)
 
     def _attributes_of(self, fit):
         attributes = super()._attributes_of(fit)

@@ -1,12 +1,8 @@
 """Callbacks for the epochs of a fit, by the protocol of scikit-learn.
 
-With scikit-learn 1.9 or later, every classifier here has `set_callbacks`. A fit is a task. Its subtasks
-are the epochs or, with several classes, the binary problems, whose subtasks are the epochs. With two
-classes, a callback may request the estimator as if the fit had stopped at this epoch, with its
-`learning_curve_` so far.
-
-For the callbacks of this package, the context of a fit has its labels in the attribute `classes_of_fit`,
-and the context of an epoch has an `EpochTask` in the attribute `epoch_task`.
+A fit is a task. Its subtasks are the epochs or, with several classes, the binary problems, whose
+subtasks are the epochs. For the callbacks of this package, the context of a fit has its labels in the
+attribute `classes_of_fit`, and the context of an epoch has an `EpochTask` in `epoch_task`.
 """
 
 import copy
@@ -75,11 +71,8 @@ class Watch:
     """
 
     def __init__(self, estimator, context, data, fitted, task, model):
-        self._task, self._model = task, model
-        self._estimator = estimator
-        self._context = context
-        self._data = data
-        self._fitted = fitted
+        self._task, self._model, self._fitted = task, model, fitted
+        self._estimator, self._context, self._data = estimator, context, data
         self._epoch = None
 
     def begin_epoch(self, number):
@@ -135,14 +128,12 @@ class FitTask:
             context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
             fitted = None
         task = (index, self._labels[index], f", {name}" if name else "", self._scheme.has_pairs)
-        return Watch(
-            self._estimator,
-            context,
-            self._data,
-            fitted,
-            task,
-            lambda run: self._binary_model(run, index),
-        )
+
+        def model(run):
+            of_problem, positive = self._scheme.binary(self._training_set, index)
+            return self._model(run, of_problem.binary(positive, np.array([False, True])))
+
+        return Watch(self._estimator, context, self._data, fitted, task, model)
 
     def end(self):
         """Call the callbacks at the end of the fit."""
@@ -152,10 +143,6 @@ class FitTask:
 
     def _fitted(self, run):
         return vars(self._model(run, self._training_set))
-
-    def _binary_model(self, run, index):
-        of_problem, positive = self._scheme.binary(self._training_set, index)
-        return self._model(run, of_problem.binary(positive, np.array([False, True])))
 
     def _model(self, run, training_set):
         """Return an estimator for one binary problem, as if the fit had stopped."""

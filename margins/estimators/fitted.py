@@ -10,19 +10,9 @@ from margins.training.schemes import fitted_scheme
 
 # Attributes that some fits set and others do not.
 FITTED = (
-    "coef_",
-    "intercept_",
-    "dual_coef_",
-    "support_",
-    "support_vectors_",
-    "n_support_",
-    "pairs_",
-    "mistakes_",
-    "votes_",
-    "feature_names_in_",
+    *("coef_", "intercept_", "dual_coef_", "support_", "support_vectors_", "n_support_", "pairs_"),
+    *("mistakes_", "votes_", "feature_names_in_", "upper_bounds_", "normalised_upper_bounds_"),
     "first_index_",  # first feature index, 0 or 1, of the svmlight file the command line trained on
-    "upper_bounds_",
-    "normalised_upper_bounds_",
     "_n_samples",
 )
 
@@ -63,19 +53,19 @@ def sample_attributes(fit):
 def model_attributes(fit):
     """Return the attributes that predictions use, and the dual variables (dict)."""
     model = model_of(fit.outcomes, fit.specification, fit.training_set)
-    attributes = {"intercept_": model.intercept}
+    samples = fit.training_set.samples
     if not isinstance(model, LinearModel):
-        attributes["dual_coef_"] = model.dual_coef
-        attributes["support_"], attributes["support_vectors_"] = model.support, model.support_vectors
-        samples = fit.training_set.samples
         codes = samples.codes[np.searchsorted(samples.kept, model.support)]
-        n_support = np.bincount(codes, minlength=len(samples.classes))
-        attributes["n_support_"] = n_support.astype(np.int32)
-        attributes["_n_samples"] = samples.n_samples  # for a warm start
-        return attributes
-    attributes["coef_"] = model.coef
+        return {
+            "intercept_": model.intercept,
+            "dual_coef_": model.dual_coef,
+            "support_": model.support,
+            "support_vectors_": model.support_vectors,
+            "n_support_": np.bincount(codes, minlength=len(samples.classes)).astype(np.int32),
+            "_n_samples": samples.n_samples,  # for a warm start
+        }
+    attributes = {"intercept_": model.intercept, "coef_": model.coef}
     if fit.specification.keep_dual:
-        samples = fit.training_set.samples
         duals = [_dual_of(outcome) for outcome in fit.outcomes]
         dual = fit.training_set.scheme.gathered(duals, samples.codes)
         attributes["dual_coef_"] = _spread_to_all_samples(dual, samples)
@@ -101,15 +91,9 @@ def fitted_model(classifier):
     scheme, codes = fitted_scheme(classifier), None
     if scheme.has_pairs:
         codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
-    return KernelModel(
-        classifier.kernel_,
-        classifier.support_vectors_,
-        classifier.support_,
-        codes,
-        classifier.dual_coef_,
-        classifier.intercept_,
-        scheme,
-    )
+    vectors, support = classifier.support_vectors_, classifier.support_
+    dual_coef, intercept = classifier.dual_coef_, classifier.intercept_
+    return KernelModel(classifier.kernel_, vectors, support, codes, dual_coef, intercept, scheme)
 
 
 def dense_coef(classifier):

@@ -121,7 +121,14 @@ def run_not_converged(estimator, outcome, problem=""):
 def _what_helps(estimator, outcome):
     """Return advice on data or parameters that would let a fit prove its accuracy (str)."""
     if not estimator._is_linear:
-        return _what_helps_kernels(estimator) if _is_within_rounding(outcome) else ""
+        if not _is_within_rounding(outcome):
+            return ""
+        helps = "Standardize the columns of X, or lower C or degree."
+        return (
+            " Rounding of the kernel values in double precision changes the objective by more than the "
+            "required accuracy, so no solver can prove it. "
+            f"{helps if estimator.kernel == 'poly' else 'Lower C.'}"
+        )
     ratio = float(np.max(outcome.loss.C)) * float(outcome.data.ordinary_sqnorms.max())
     if ratio < MIN_USUAL_RATIO:
         return (
@@ -134,17 +141,6 @@ def _what_helps(estimator, outcome):
         f" C times the largest squared norm of a sample is {ratio:.3g}: divide the features by a common "
         "factor, or lower C, to need fewer epochs."
     )
-
-
-def _what_helps_kernels(estimator):
-    """Return the same advice for kernel values that are rounded too much (str)."""
-    text = (
-        " Rounding of the kernel values in double precision changes the objective by more than the "
-        "required accuracy, so no solver can prove it. "
-    )
-    if estimator.kernel == "poly":
-        return text + "Standardize the columns of X, or lower C or degree."
-    return text + "Lower C."
 
 
 def _is_within_rounding(outcome):

@@ -37,10 +37,7 @@ SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
         ("solver", "use MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it"),
         ("", "use sklearn.calibration.CalibratedClassifierCV around it"),
     ),
-    "shrinking": (
-        ("solver", "omit it: only solver='dcd' shrinks, and it always does"),
-        OF_THE_PAPER,
-    ),
+    "shrinking": (("solver", "omit it: only solver='dcd' shrinks, and it always does"), OF_THE_PAPER),
     "tol": (("eps", "use eps, the accuracy that a fit proves"),),
 }
 

@@ -96,9 +96,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         default="votes",
     )
     validation_fraction: float = parameter(
-        Interval(0, 1, "neither"),
-        "Share of the samples to hold out with averaging='tail'.",
-        default=0.1,
+        Interval(0, 1, "neither"), "Share of the samples to hold out with averaging='tail'.", default=0.1
     )
     shuffle: Literal["epochs", "once", "never"] = parameter(
         OneOf("epochs", "once", "never"),
@@ -115,10 +113,8 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
     )
     # True: a fit warns if it does not end with an epoch without updates.
     WARNS = False
-    support_ = OfVotes("support", BaseMarginClassifier.support_)
-    support_vectors_ = OfVotes("support_vectors")
-    mistakes_ = OfVotes("mistakes")
-    votes_ = OfVotes("votes")
+    support_ = OfVotes(BaseMarginClassifier.support_)
+    support_vectors_, mistakes_, votes_ = OfVotes(), OfVotes(), OfVotes()
 
     def thresholds(self, units: Mapping[str, float]) -> tuple[float, float]:
         """Return the score thresholds of negative and positive samples, in units of updates.
@@ -151,10 +147,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
         units = self.units_of(sqnorms)
         if continues:  # keep the units of the model
             units = {name: getattr(self, name) for name in units}
-        theta, held_out = self.first_theta(units), 0.0
-        if self.averaging == "tail":
-            held_out = self._held_out(len(sqnorms))
-        is_bounded = self.alpha_bound < math.inf
+        theta, is_bounded = self.first_theta(units), self.alpha_bound < math.inf
         specification = super().specification(sqnorms, continues)
         return specification._replace(
             sq_intercept_scaling=units["sq_intercept_scaling_"],
@@ -168,7 +161,7 @@ class AveragingClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
             keep_dual=not math.isinf(self.C) or self.lam > 0 or is_bounded,
             model_scale=self.eta,
             shuffle=self.shuffle,
-            held_out=held_out,
+            held_out=self._held_out(len(sqnorms)) if self.averaging == "tail" else 0.0,
             averaging=lambda weights: self._make_averaging(weights, theta),
             needs_same_samples=self.averaging == "pocket",  # the ratchet counts over these samples
         )

@@ -118,15 +118,6 @@ def fit_of(scanned, outcomes, absent):
 
     `absent` are the classes without samples of positive weight, as in `Samples`.
     """
-    samples = Samples(
-        None,
-        None,
-        scanned.classes,
-        None,
-        None,
-        scanned.n_samples,
-        scanned.n_features,
-        scanned.feature_names,
-        absent,
-    )
+    shape, names = (scanned.n_samples, scanned.n_features), scanned.feature_names
+    samples = Samples(None, None, scanned.classes, None, None, *shape, names, absent)
     return Fit(SamplesElsewhere(samples), outcomes[0].specification, outcomes)

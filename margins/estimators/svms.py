@@ -63,17 +63,15 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVs
     classifier = selected(classifier)
     check_exportable(classifier, "to_sklearn")
     scheme = fitted_scheme(classifier)
+    model: Any
     if hasattr(classifier, "coef_"):
-        make = _linear_pairs if scheme.has_pairs else _linear
-        return _with_features(make(classifier), classifier)
-    if scheme.has_pairs:
-        return _with_features(_kernel_pairs(classifier), classifier)
-    if len(classifier.classes_) == 2:
-        return _with_features(_kernel(classifier, 0, classifier.classes_), classifier)
-    return _with_features(_one_vs_rest(classifier), classifier)
-
-
-def _with_features(model: Any, classifier: Any) -> Any:
+        model = _linear_pairs(classifier) if scheme.has_pairs else _linear(classifier)
+    elif scheme.has_pairs:
+        model = _kernel_pairs(classifier)
+    elif len(classifier.classes_) == 2:
+        model = _kernel(classifier, 0, classifier.classes_)
+    else:
+        model = _one_vs_rest(classifier)
     model.n_features_in_ = classifier.n_features_in_
     if hasattr(classifier, "feature_names_in_"):
         model.feature_names_in_ = classifier.feature_names_in_
@@ -153,13 +151,11 @@ def _svc(
         name: getattr(kernel, name) for name in ("gamma", "degree", "coef0") if hasattr(kernel, name)
     }
     model = SVC(**_common(classifier), kernel=kernel.name, **parameters)
-    vectors = classifier.support_vectors_
-    if kernel.name != "precomputed":
-        vectors = vectors[order]
-    # With a precomputed kernel there are no vectors, so the storage of the empty array means nothing.
-    is_sparse = sparse.issparse(vectors) and kernel.name != "precomputed"
-    if sparse.issparse(vectors) and not is_sparse:
-        vectors = vectors.toarray()
+    if kernel.name == "precomputed":  # there are no vectors, and the storage of none means nothing
+        vectors = np.zeros(classifier.support_vectors_.shape)
+    else:
+        vectors = classifier.support_vectors_[order]
+    is_sparse = sparse.issparse(vectors)
     if is_sparse:
         vectors = sparse.csr_array(vectors, dtype=np.float64)
         # libsvm reads int32 indices.
@@ -173,9 +169,7 @@ def _svc(
     model.support_vectors_ = vectors
     model.intercept_ = intercept
     model.dual_coef_ = _stored(dual_coef) if is_sparse else dual_coef
-    model.shape_fit_ = (
-        classifier.n_features_in_,
-    ) * 2  # used with a precomputed kernel, whose features are samples
+    model.shape_fit_ = (classifier.n_features_in_,) * 2  # for a precomputed kernel
     model.n_iter_ = np.array([classifier.n_iter_], dtype=np.int32)
     model.n_features_in_ = classifier.n_features_in_
     model.fit_status_ = 0

@@ -178,8 +178,7 @@ class VotedModel:
     def arguments(self, codes, theta, sq_intercept_scaling):
         """Return the arguments of `count_votes` after `products`, for each problem (list of tuple)."""
         lists = []
-        problems = zip(self._mistakes, self._ended, self._current, strict=True)
-        for mistakes, past, current in problems:
+        for mistakes, past, current in zip(self._mistakes, self._ended, self._current, strict=True):
             rows = mistakes.values
             lists.append((rows, np.append(past.values[: len(rows)], current)))
         weights = self._weights.values  # read before the classes: another thread may extend both
@@ -206,22 +205,21 @@ def count_in_blocks(kernel, X, vectors, support, fits):
 class OfVotes:
     """Descriptor of a fitted attribute that is read from the voted model unless the fit has set it.
 
-    name: name of the attribute of `VotedModel`.
     fallback: descriptor to use if there is no voted model.
     """
 
-    def __init__(self, name, fallback=None):
-        self._name, self._fallback = name, fallback
+    def __init__(self, fallback=None):
+        self._fallback = fallback
 
     def __set_name__(self, owner, name):
-        self._public = name
+        self._name = name
 
     def __get__(self, estimator, owner=None):
         if estimator is None:
             return self
         model = vars(estimator).get("_voted_model")
-        if model is None and self._fallback is not None:
+        if model is not None:
+            return getattr(model, self._name[:-1])
+        if self._fallback is not None:
             return self._fallback.__get__(estimator, owner)
-        if model is None:
-            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._public!r}")
-        return getattr(model, self._name)
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
