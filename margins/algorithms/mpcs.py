@@ -46,20 +46,20 @@ class ConstantShrinkingMarginPerceptron(MaximumMarginClassifier):
     def phases(self, run):
         b = (0.1 / self.eps if self.b is None else self.b) * run.sqradius
         if self.lam is None:
-            yield _phase(b, 0.0, SHALLOW, epochs=1)
-        yield _phase(b, self._rate(b, run), SHALLOW, epochs=EASY_EPOCHS)
+            yield shrinking_phase(b, ConstantShrink(0.0), SHALLOW, epochs=1)
+        yield shrinking_phase(b, self._shrink(b, run), SHALLOW, epochs=EASY_EPOCHS)
         while not run.reached_goal:
-            yield _phase(b, self._rate(b, run), NESTED_SETS)
+            yield shrinking_phase(b, self._shrink(b, run), NESTED_SETS)
             b = max(2 * b, run.sqradius)
 
-    def _rate(self, b, run):
+    def _shrink(self, b, run):
         if self.lam is not None:
-            return self.lam
+            return ConstantShrink(self.lam)
         run.certify()
         square = self.kappa * max(run.certificate.margin, 0.0) ** 2
-        return 2 * square / (run.sqradius + 2 * b + square)
+        return ConstantShrink(2 * square / (run.sqradius + 2 * b + square))
 
 
-def _phase(b, lam, levels, epochs=None):
-    shrink = ConstantShrink(lam)
+def shrinking_phase(b, shrink, levels, epochs=None):
+    """Return the phase of a margin perceptron with threshold b that shrinks before each update."""
     return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -1,11 +1,11 @@
 import math
 
 from margins.algorithms.margin_perceptron import ABOUT_RADIUS, RADII
+from margins.algorithms.mpcs import shrinking_phase
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
 from margins.parameters import NON_NEGATIVE, Interval, optional, parameter
 from margins.rules import Additive, Rules, ShrunkThreshold, VariableShrink
-from margins.solvers.base import Phase
 from margins.solvers.schedules import EASY_EPOCHS, NESTED_SETS, SHALLOWER
 
 MAX_N = 1000
@@ -47,9 +47,9 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
 
     def phases(self, run):
         n, b = self._first_values(run.sqradius)
-        yield _phase(n, b, SHALLOWER, epochs=EASY_EPOCHS)
+        yield shrinking_phase(b, VariableShrink(n), SHALLOWER, epochs=EASY_EPOCHS)
         while not run.reached_goal:
-            yield _phase(n, b, NESTED_SETS)
+            yield shrinking_phase(b, VariableShrink(n), NESTED_SETS)
             # A sample misclassified with the old b also is with the new b: past updates stay valid.
             b = max(2 * b, run.sqradius)
             if self.n is None:
@@ -66,8 +66,3 @@ class VariableShrinkingMarginPerceptron(OnlineMixin, MaximumMarginClassifier):
         n, b = self._first_values(sqradius)
         shrink = VariableShrink(n)
         return Rules(ShrunkThreshold(b, shrink), Additive(most=1), shrink)
-
-
-def _phase(n, b, levels, epochs=None):
-    shrink = VariableShrink(n)
-    return Phase(Rules(ShrunkThreshold(b, shrink), Additive(), shrink), levels, epochs=epochs)

@@ -5,7 +5,7 @@ import numpy as np
 from margins.data.binary_data import array_of_each, is_sparse
 from margins.kernels import LINEAR
 from margins.solvers.balance import balanced
-from margins.training.model import KernelModel, LinearModel, model_of
+from margins.training.fit import KernelModel, LinearModel, model_of
 from margins.training.schemes import fitted_scheme
 
 # Attributes that some fits set and others do not.

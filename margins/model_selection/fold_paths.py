@@ -16,8 +16,7 @@ from margins.kernels._columns import inner_products
 from margins.linalg.threads import run_tasks
 from margins.model_selection.scoring import Decided
 from margins.training.along_c import AlongC, moments_of, shares_moments
-from margins.training.fit import Fit
-from margins.training.model import model_of
+from margins.training.fit import Fit, model_of
 
 
 class FoldFit(NamedTuple):

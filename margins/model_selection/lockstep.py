@@ -28,7 +28,7 @@ from margins.estimators.votes import count_in_blocks
 from margins.kernels import LINEAR
 from margins.model_selection._lockstep import Lockstep
 from margins.solvers.outcome import Outcome, hypothesis_of
-from margins.training.model import model_of
+from margins.training.fit import model_of
 
 # The weight matrix should stay in the second-level cache (bytes), but each traversal of a row should
 # serve at least MIN_COLUMNS models.

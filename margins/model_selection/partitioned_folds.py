@@ -16,7 +16,7 @@ from sklearn.metrics import get_scorer
 from margins.estimators.partitioned import fit_of
 from margins.model_selection.fold_paths import FoldFit
 from margins.partitions.fit import PartitionedFit
-from margins.training.model import model_of
+from margins.training.fit import model_of
 from margins.training.schemes import scheme_of
 
 DEFAULT_FOLDS = 5

@@ -16,7 +16,7 @@ from margins.estimators.messages import run_not_converged, worst_of
 from margins.estimators.names import display_name
 from margins.model_selection.lockstep import Trained, reason_for_single_fits
 from margins.training.along_c import paths_of
-from margins.training.model import model_of
+from margins.training.fit import model_of
 
 # Types that are compared by value; other values must be the same object.
 PLAIN = (bool, int, float, str)
