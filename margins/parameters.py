@@ -1,7 +1,7 @@
 """Constructor parameters as data: allowed values and descriptions.
 
-An algorithm declares ``eps: float = parameter(Interval(0, 1, "right"), "Accuracy ...", default=0.01)``.
-The constructor, the docstring, the check before a fit and its error message all come from that line.
+The constructor, the docstring, the check before a fit and its error message come from one declaration:
+``eps: float = parameter(Interval(0, 1, "right"), "Accuracy ...", default=0.01)``.
 """
 
 import dataclasses
@@ -16,7 +16,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-ClassOrClasses = type[Any] | tuple[type[Any], ...]  # the second argument of isinstance
 
 
 class Constraint(Protocol):
@@ -96,7 +95,7 @@ class InstanceOf:
     ('True or False', False)
     """
 
-    type: ClassOrClasses
+    type: type[Any] | tuple[type[Any], ...]
     name: str
 
     def contains(self, value: Any) -> bool:
@@ -161,10 +160,8 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
     It is a field specifier (PEP 681): type checkers derive the constructor's signature from the
     annotation and from `default`.
     """
-    field: T = dataclasses.field(
-        default=default, metadata={"allowed": allowed, "description": description}
-    )
-    return field
+    metadata = {"allowed": allowed, "description": description}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 class Named(Protocol):
@@ -233,7 +230,5 @@ def describe_parameters(cls: type[Any]) -> str:
     for field in _fields(cls):
         lines.append(f"{field.name} : {field.metadata['allowed']}, default={field.default!r}")
         description = inspect.cleandoc(field.metadata["description"])
-        lines += textwrap.wrap(
-            description, 94, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
-        )
+        lines += [f"    {line}" for line in textwrap.wrap(description, 90, break_on_hyphens=False)]
     return "\n".join(lines)

@@ -1,8 +1,7 @@
 """All measured constants that decide on a solver, a memory layout or the end of a phase.
 
-The planner (`margins.solvers.auto`) and the solvers read them here. Sizes are counts, and costs are in
-accesses of one stored element of X, so no constant depends on a machine. docs/tuning.md has the
-measurements.
+Sizes are counts, and costs are in accesses of one stored element of X, so no constant depends on a
+machine. docs/tuning.md has the measurements.
 """
 
 from dataclasses import dataclass, field

@@ -43,9 +43,8 @@ class AlmaState(LoopState):
         self.norms = largest * np.sum(ratios**self.p, axis=0) ** (1 / self.p)
 
     def process(self, data, order):
-        return _alma.process(
-            data, order, self.norms, self.p, self.eps, self.v, self.u, self.beta, self.scalars
-        )
+        state = self.p, self.eps, self.v, self.u, self.beta, self.scalars
+        return _alma.process(data, order, self.norms, *state)
 
     def recompute(self, data):
         _alma.recompute(data, self.p, self.v, self.u, self.beta, self.scalars)
@@ -163,14 +162,14 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         return AlmaState(n_features, n_samples, float(self.p), float(self.eps))
 
     def phases(self, run):
+        def proves(run):
+            certificate = run.weights.normalised_certificate(run.data)
+            return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
+
         # The accuracy may be proven while samples still violate the threshold.
-        until = self._proves if self.stop == "certificate" else None
+        until = proves if self.stop == "certificate" else None
         for phase in super().phases(run):
             yield phase._replace(converged_when=until)
-
-    def _proves(self, run):
-        certificate = run.weights.normalised_certificate(run.data)
-        return certificate.margin > 0 and certificate.fraction >= 1 - self.eps  # also with eps=1
 
     def describe(self, outcome):
         certificate = outcome.weights.normalised_certificate(outcome.data)

@@ -87,14 +87,12 @@ class Margitron(OnlineMixin, MaximumMarginClassifier):
         achieved, bound = certificate.margin, certificate.upper_bound
         if not (achieved > 0 and weights.sqnorm > 0):
             return self._condition(0.0, 1.0)  # first find a separating hyperplane
-        exponent = self._exponent(max(1 - certificate.fraction, self.eps))
+        unproven = max(1 - certificate.fraction, self.eps)
+        exponent = unproven if self.exponent is None else max(unproven, float(self.exponent))
         required = min(bound, achieved * PATIENCE**exponent)
         length = math.sqrt(weights.sqnorm)
         base = weights.t if self.threshold == "t" else length
         return self._condition(required * length / base ** (1 - exponent), exponent)
-
-    def _exponent(self, unproven):
-        return unproven if self.exponent is None else max(unproven, float(self.exponent))
 
     def _condition(self, b, exponent):
         """Return the condition for b in the units of X."""

@@ -62,8 +62,8 @@ class AggressiveClassifier(PassiveAggressiveClassifier):
 
     aggressiveness: float = parameter(
         Interval(1e-60, 1e60),
-        "The paper's C, in units of 1 / R**2: the larger, the larger the steps. Not the `C` of the soft "
-        "margin.",
+        "The paper's C, in units of 1 / R**2: the larger, the larger the steps (of PA-I: the largest "
+        "step). Not the `C` of the soft margin.",
         default=1.0,
     )
     radius: float | None = parameter(RADII, ABOUT_RADIUS, default=None)

@@ -1,8 +1,4 @@
-"""Continuations: the streams or dual variables of the last fit, for ``warm_start=True``.
-
-A continuation is made from a fitted estimator before the next fit. It checks that it suits the new
-samples, and makes every run start where the last run ended.
-"""
+"""Continuations: the streams or dual variables of the last fit, from which a warm start begins."""
 
 import joblib
 import numpy as np
@@ -135,17 +131,12 @@ class DualWarmStartMixin(Declared):
     def _continuation(self):
         if not self._is_warm:
             return None
-        return DualContinuation(
-            self._last_dual(), self.classes_, self.n_features_in_, fitted_scheme(self).has_pairs
-        )
-
-    def _last_dual(self):
-        """Return the dual variables of all samples in the last fit (ndarray of float64)."""
-        if self.kernel_ == LINEAR:
-            return self.dual_coef_
-        dual = np.zeros((len(self.dual_coef_), self._n_samples))
-        dual[:, self.support_] = np.abs(self.dual_coef_)
-        return dual
+        dual = self.dual_coef_
+        if self.kernel_ != LINEAR:
+            dual = np.zeros((len(self.dual_coef_), self._n_samples))
+            dual[:, self.support_] = np.abs(self.dual_coef_)
+        has_pairs = fitted_scheme(self).has_pairs
+        return DualContinuation(dual, self.classes_, self.n_features_in_, has_pairs)
 
 
 def digest_of(samples):

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform
 
-from margins.estimators.migration import advice_for
 from margins.estimators.names import display_name
 from margins.parameters import describe_parameters, parameter, with_advice
 
@@ -68,6 +67,47 @@ EXAMPLE = """Examples
 >>> X, y = [[1, 2], [2, 1], [-1, -1], [-2, 0]], [1, 1, 0, 0]
 >>> margins.{}.fit(X, y).converged_
 True"""
+
+OF_THE_PAPER = ("", "omit it: the algorithm runs exactly the rules of its paper")
+# {parameter: pieces of advice}. Each comes with the parameter that makes it true of a class; "" if it is
+# always true. The first true one is given.
+SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
+    "alpha": (("C", "use C=1 / (alpha * n_samples)"),),
+    "average": (("averaging", "use averaging='averaged'"),),
+    "break_ties": (("", "if scores or votes are equal, the first class is predicted"),),
+    "decision_function_shape": (("", "there is one score for each class, as with 'ovr'"),),
+    "dual": (
+        ("solver", "omit it: the solver is chosen for the data, and the certificate has both values"),
+        OF_THE_PAPER,
+    ),
+    "early_stopping": (("", "use margins.callbacks.EarlyStopping with held-out samples"),),
+    "eta0": (
+        ("eta", "use eta"),
+        ("aggressiveness", "use aggressiveness, which is eta0 of learning_rate='pa1' and 'pa2'"),
+    ),
+    "learning_rate": (
+        ("aggressiveness", "omit it: margins.get('pa-i') is 'pa1', and margins.get('pa-ii') is 'pa2'"),
+        ("solver", "omit it: the solvers have no learning rate"),
+        OF_THE_PAPER,
+    ),
+    "multi_class": (
+        ("", "classes are one-vs-rest; for pairs use MarginClassifier or OneVsOneClassifier"),
+    ),
+    "n_iter_no_change": (
+        ("eps", "omit it: a fit ends when eps is proven"),
+        ("max_iter", "omit it: max_iter limits the number of epochs"),
+    ),
+    "penalty": (
+        ("loss", "it is 'l2'; for 'l1' use sklearn.svm.LinearSVC or SGDClassifier"),
+        ("C", "omit it: a finite C gives the 2-norm soft margin"),
+    ),
+    "probability": (
+        ("solver", "use MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it"),
+        ("", "use sklearn.calibration.CalibratedClassifierCV around it"),
+    ),
+    "shrinking": (("solver", "omit it: only solver='dcd' shrinks, and it always does"), OF_THE_PAPER),
+    "tol": (("eps", "use eps, the accuracy that a fit proves"),),
+}
 
 # Class attributes of version 0.3, and their present names.
 RENAMED = {"WEIGHTS": "WEIGHTS_MULTIPLY", "KEPT": "STREAM_STATE"}
@@ -151,3 +191,13 @@ def _attributes_of(changes: Mapping[str, str | None]) -> str:
     texts = {entry.partition(" : ")[0]: entry.partition(" : ")[2].rstrip() for entry in entries}
     described = {name: text for name, text in {**texts, **changes}.items() if text is not None}
     return title + "\n".join(f"{name} : {text}" for name, text in described.items())
+
+
+def advice_for(names: list[str]) -> dict[str, str]:
+    """Return the advice on parameters that a class with the parameters `names` lacks (dict)."""
+    advice = {}
+    for name, entries in SKLEARN_ADVICE.items():
+        true = [text for required, text in entries if required in ("", *names)]
+        if true and name not in names:
+            advice[name] = true[0]
+    return advice

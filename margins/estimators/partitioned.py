@@ -1,8 +1,7 @@
 """Fits of samples that are not in memory: dask collections, memory maps, chunks.
 
 `MarginClassifier` computes Newton steps from sums over the partitions. Rule-based algorithms process one
-partition at a time. Their runs only read X differently, so they use the fit of `BaseMarginClassifier`,
-over a `StreamedMatrix`.
+partition at a time, by the fit of `BaseMarginClassifier` over a `StreamedMatrix`.
 """
 
 import math

@@ -15,7 +15,6 @@ ABOUT_RADIUS = (
     "R. None: the norm of the longest sample (in a stream: so far), bias and slack term included. "
     "1: step sizes in the units of the paper."
 )
-ABOUT_SHUFFLE = "Permute the samples before every epoch. False: keep the order of X, as in a stream."
 RADII = optional(Interval(1e-60, 1e60))
 
 
@@ -26,7 +25,11 @@ class StepClassifier(OnlineMixin, PatienceMixin, BaseMarginClassifier):
 
     C = math.inf
     max_iter = 100
-    shuffle: bool = parameter(BOOLEAN, ABOUT_SHUFFLE, default=True)
+    shuffle: bool = parameter(
+        BOOLEAN,
+        "Permute the samples before every epoch. False: keep the order of X, as in a stream.",
+        default=True,
+    )
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)

@@ -1,8 +1,7 @@
 """What training continues from: streams between two chunks, and the outcomes of a fit.
 
-A stream holds everything that further updates read: a weight vector, its counters and the averaging
-over its iterates. It keeps neither samples nor dual variables: a sample of a later chunk is new, with a
-separate slack term and dual variable.
+A stream keeps neither samples nor dual variables: a sample of a later chunk is new, with a separate
+slack term and dual variable.
 """
 
 import copy

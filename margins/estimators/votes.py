@@ -1,7 +1,7 @@
 """The model of the voted perceptron: the mistakes that make up its hypotheses, and their votes.
 
-A stream extends it chunk by chunk. Its arrays have spare capacity, so that adding a mistake takes
-constant time on average. Callers get views of the part in use, which never changes.
+Its arrays have spare capacity: adding a mistake takes constant time on average. Callers get views of the
+part in use, which never changes.
 """
 
 import numpy as np
@@ -12,10 +12,7 @@ from margins.rules._voting import count_votes
 
 
 class GrowingArray:
-    """Array that grows along its first axis.
-
-    values: the first elements. They are copied when more are added.
-    """
+    """Array that grows along its first axis; the first elements are copied when more are added."""
 
     def __init__(self, values):
         self._buffer, self._n = values, len(values)

@@ -9,9 +9,8 @@ distinguishable with colour blindness; lines also differ in their markers or das
 """
 
 from margins.plotting.comparison import ComparisonDisplay, GapsDisplay, InfluenceDisplay, RanksDisplay
-from margins.plotting.curves import CertificateDisplay, EpochsDisplay
+from margins.plotting.curves import CertificateDisplay, CoefficientPathDisplay, EpochsDisplay
 from margins.plotting.landscape import LandscapeDisplay
-from margins.plotting.paths import CoefficientPathDisplay
 
 __all__ = [
     "CertificateDisplay",

@@ -199,11 +199,8 @@ class RanksDisplay(Display):
             height = depth + 0.4 * (place if is_left else k - 1 - place)
             side = 0.7 if is_left else k + 0.3
             ax.plot([value, value, side], [0, height, height], color="0.3", linewidth=0.9)
-            text, side_of_text = (
-                f" {ranking.algorithms[index]} ({value:.3g}) ",
-                ("left", "right")[is_left],
-            )
-            ax.text(side, height, text, ha=side_of_text, va="center")
+            text = f" {ranking.algorithms[index]} ({value:.3g}) "
+            ax.text(side, height, text, ha="right" if is_left else "left", va="center")
         bar: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "solid_capstyle": "butt"}
         for number, (low, high) in enumerate(self.groups):
             ax.plot([low - 0.03, high + 0.03], [0.3 + 0.18 * number] * 2, **bar)

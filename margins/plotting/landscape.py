@@ -230,10 +230,9 @@ class LandscapeDisplay(Display):
                 "kind of LandscapeDisplay must be 'lines', or 'map' if there are two parameters. "
                 f"Got {kind!r}."
             )
+        descriptions = "95 % corrected interval", "best mean"
         if len(tables) > 1:
             descriptions = "smallest to largest of the outer folds", "chosen most often"
-        else:
-            descriptions = "95 % corrected interval", "best mean"
         display = cls(across, up, scores, low, high, best_cell, metric, kind, *descriptions)
         return display.plot(ax, **kw)
 

@@ -36,8 +36,7 @@ class Display:
         if ax is None:
             plt = require(f"plot of {type(self).__name__}", "matplotlib.pyplot")
             _, ax = plt.subplots(figsize=size, layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure
+        self.ax_, self.figure_ = ax, ax.figure
         ax.set_axisbelow(True)
         return ax
 
@@ -55,17 +54,11 @@ def look(index: int) -> dict[str, Any]:
 def legend(ax: "Axes", title: str | None = None) -> None:
     """Draw a small legend inside the axes, and a larger one to the right, in columns."""
     n_entries = len(ax.get_legend_handles_labels()[1])
-    if n_entries <= SMALL_LEGEND:
-        ax.legend(title=title)
-    else:
-        ax.legend(
-            title=title,
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-            frameon=False,
-            fontsize="small",
-            ncols=-(-n_entries // ROWS),
-        )
+    looks: dict[str, Any] = {}
+    if n_entries > SMALL_LEGEND:
+        looks = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": -(-n_entries // ROWS)}
+        looks |= {"frameon": False, "fontsize": "small"}
+    ax.legend(title=title, **looks)
 
 
 def scale_for(arrays: Iterable[ArrayLike], ratio: float) -> str:

@@ -67,8 +67,6 @@ class Fit(NamedTuple):
 class Training:
     """Fit in progress, which makes and trains the runs of its binary problems.
 
-    n_jobs: number of threads, counted as in joblib.
-    run_type: run, or a subclass of it.
     watch: ``watch(index)`` returns the observer of a binary problem, or None.
     continuation: ``continuation.begin(run, index)`` makes a run start where an earlier fit ended.
     prefers_cached: True: solvers prefer samples whose kernel rows are cached. Problems that share rows

@@ -2,8 +2,7 @@
 
     samples -> TrainingSet -> scheme.binary -> problem(code, specification) -> Run
 
-Only this class makes the binary problems of fits in memory. It never changes, except that it caches what
-several problems need: squared norms and the last loss.
+Only this class makes the binary problems of fits in memory. It never changes, except for its caches.
 """
 
 import copy
@@ -28,7 +27,6 @@ class TrainingSet:
     make_rows: ``make_rows(X)`` makes the rows that a solver reads: of X, of its Gram matrix, or of a
         kernel.
     is_in_parts: True: X is in partitions, only one of which is in memory at a time.
-    multi_class: how several classes become binary problems.
     centre, shape (d,): centre from which solvers measure the features; see `margins.data.centring`.
     mean_weight, shape (m,): in a stream: the mean weight of all samples up to each one. None: the mean
         of these samples.

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 import margins
-from margins.estimators.migration import SKLEARN_ADVICE
+from margins.estimators.declared import SKLEARN_ADVICE
 
 X, Y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
 
