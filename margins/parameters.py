@@ -149,6 +149,7 @@ def optional(constraint: Constraint) -> AnyOf:
 
 POSITIVE = Interval(0, math.inf, "neither")
 NON_NEGATIVE = Interval(0, math.inf, "left")
+COUNT = Interval(1, math.inf, "left", integer=True)
 BOOLEAN = InstanceOf((bool, np.bool_), "True or False")
 MAPPING = InstanceOf(Mapping, "a mapping")
 CALLABLE = InstanceOf(Callable, "a callable")  # type: ignore[arg-type]  # a special form to mypy

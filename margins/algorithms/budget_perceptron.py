@@ -12,8 +12,7 @@ class BudgetPerceptron(BudgetClassifier):
     samples. With a `size`, nothing is removed until the cache is full; then the sample with the largest
     product is.
 
-    `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
-    their rows. Convergence to an epoch without updates is not guaranteed.
+    Convergence to an epoch without updates is not guaranteed.
 
     **Use it for** streams, and kernel models of fixed samples, that must stay small: give a `size`.
     **Avoid it for** streams with a kernel, since `partial_fit` is linear.

@@ -2,7 +2,7 @@ import math
 
 from margins.estimators.maximum_margin import MaximumMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import BOOLEAN, Interval, OneOf, parameter
+from margins.parameters import BOOLEAN, Interval, parameter
 from margins.rules import Additive, DynamicMargin, NoShrink, Rules
 from margins.solvers.base import Phase
 from margins.solvers.schedules import NESTED_SETS, NESTED_SETS_FIRST_EPOCH
@@ -78,12 +78,7 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     EXAMPLE = 'get("pdm-succ")(eps=0.05, random_state=0)'
 
     successive = True
-    stop: str = parameter(
-        OneOf("certificate", "clean-pass"),
-        "When a fit ends: as in the paper, when a full epoch of the last accuracy changes nothing, or "
-        "as soon as the certificate proves eps, often with an earlier accuracy.",
-        default="clean-pass",
-    )
+    stop = "clean-pass"
 
 
 def _phase(accuracy):

@@ -10,8 +10,7 @@ class RandomBudgetPerceptron(BudgetClassifier):
     sample with the largest margin. **Guarantee**: the expected number of mistakes is bounded relative to
     any weight vector that is short enough for the size.
 
-    `cache_` lists, for each binary problem, the samples in the cache, oldest first; a stream keeps only
-    their rows. Convergence to an epoch without updates is not guaranteed.
+    Convergence to an epoch without updates is not guaranteed.
 
     **Use it for** kernel models of fixed size. **Avoid it for** results independent of a seed.
 

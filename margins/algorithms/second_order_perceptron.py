@@ -53,7 +53,8 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     reached, in units of X. `dual_coef_`, available if C is finite, is the number of mistakes on each
     sample, which proves the upper bound: the combination of samples is v, not `coef_`.
 
-    An update takes time and memory quadratic in the number of features, at most 10 000.
+    An update takes time and memory quadratic in the number of features, at most 10 000. A finite `C` is
+    the soft margin of the certificate; updates have no slack terms.
 
     **Use it for** streams of a few hundred features with clean labels. **Avoid it for** noisy labels
     or many features.
@@ -69,11 +70,7 @@ class SecondOrderPerceptron(OwnLoopClassifier):
 
     WEIGHTS_MULTIPLY = "relative updates"
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Soft margin of the certificate; as for `servedio-average`, updates have no slack terms.",
-        default=math.inf,
-    )
+    C = math.inf
     a: float = parameter(
         Interval(1e-120, 1e120),
         "Ridge parameter added to the matrix, in units of squared features. Large: the perceptron. "

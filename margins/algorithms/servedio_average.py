@@ -2,7 +2,7 @@ import math
 
 from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.online import OnlineMixin
-from margins.parameters import BOOLEAN, Interval, parameter
+from margins.parameters import BOOLEAN, parameter
 from margins.rules import Additive, FixedThreshold, NoShrink, Rules
 from margins.solvers.base import Phase
 
@@ -10,7 +10,8 @@ from margins.solvers.base import Phase
 class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """Servedio's average algorithm: every sample is added once, regardless of the prediction.
 
-    The weight vector is the sum of all samples y_k. It takes one pass and has no parameters.
+    The weight vector is the sum of all samples y_k. It takes one pass and has no parameters. A finite
+    `C` is the soft margin of the certificate; updates have no slack terms.
     **Guarantee**: under isotropic distributions it learns half-spaces, even with noise.
 
     **Use it for** a baseline in one pass. **Avoid it for** correlated or unscaled features.
@@ -26,11 +27,7 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
 
     WEIGHTS_MULTIPLY = "updates"
 
-    C: float = parameter(
-        Interval(0, math.inf, "right"),
-        "Soft margin of the certificate; updates have no slack terms.",
-        default=math.inf,
-    )
+    C = math.inf
     fit_intercept: bool = parameter(
         BOOLEAN,
         "Learn a bias, the weight of an additional constant feature; the paper's algorithm has none.",

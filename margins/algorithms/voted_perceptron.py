@@ -32,7 +32,7 @@ class VotedPerceptron(NoiseTolerantClassifier):
 
     EXAMPLE = 'get("voted-perceptron")(random_state=0)'
 
-    _documented = {
+    DOCUMENTED = {
         "coef_": None,
         "intercept_": None,
         "dual_coef_": None,

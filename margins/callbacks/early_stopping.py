@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from margins.data.types import MatrixLike
 from margins.data.validation import checked_labels, codes_of
-from margins.parameters import Interval, check
+from margins.parameters import COUNT, NON_NEGATIVE, check
 
 
 class EarlyStopping:
@@ -70,8 +70,8 @@ class EarlyStopping:
         min_delta: float = 0.0,
         scoring: str | Callable[..., float] = "accuracy",
     ) -> None:
-        check("patience", "EarlyStopping", patience, Interval(1, math.inf, "left", integer=True))
-        check("min_delta", "EarlyStopping", min_delta, Interval(0, math.inf, "left"))
+        check("patience", "EarlyStopping", patience, COUNT)
+        check("min_delta", "EarlyStopping", min_delta, NON_NEGATIVE)
         labels = np.asarray(checked_labels(y, "y of EarlyStopping"))
         check_consistent_length(X, labels)
         self.X, self.y, self.patience, self.min_delta = X, labels, patience, min_delta

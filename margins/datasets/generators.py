@@ -1,21 +1,17 @@
 """Artificial data: a halfspace with a margin and noisy labels."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from margins.data.types import RandomState
-from margins.parameters import BOOLEAN, NON_NEGATIVE, Interval, check
+from margins.parameters import BOOLEAN, COUNT, NON_NEGATIVE, Interval, check
 
 LARGEST_ATTRIBUTE = 10
 
 # With the paper's margins, at least seven of ten draws are kept. A margin that keeps fewer than one in a
 # hundred is close to the margins, 5 to 10, that keep none.
 DRAWS_PER_SAMPLE = 100
-
-COUNT = Interval(1, math.inf, "left", integer=True)
 
 
 def make_noisy_halfspace(

@@ -25,6 +25,7 @@ from margins.linalg import memory
 from margins.losses import LOSSES, Loss
 from margins.parameters import (
     BOOLEAN,
+    COUNT,
     MAPPING,
     POSITIVE,
     AnyOf,
@@ -74,34 +75,26 @@ class Algorithm(Declared):
         default=None,
     )
     max_iter: int = parameter(
-        Interval(1, math.inf, "left", integer=True),
-        "Maximum number of full epochs. A fit that converges ends earlier.",
-        default=1000,
+        COUNT, "Maximum number of full epochs. A fit that converges ends earlier.", default=1000
     )
     max_time: float | None = parameter(
-        optional(Interval(0, math.inf, "neither")),
+        optional(POSITIVE),
         "Time limit of training, in seconds of wall time, shared by all classes. The certificate "
         "describes the model at that time; it takes one more pass over the samples. Results of a fit "
         "that reaches the limit depend on the machine. None: no limit.",
         default=None,
     )
     random_state: int | np.random.RandomState | None = parameter(
-        optional(
-            AnyOf(
-                Interval(0, 2**32 - 1, integer=True),
-                InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
-            )
+        AnyOf(
+            OneOf(None),
+            Interval(0, 2**32 - 1, integer=True),
+            InstanceOf(np.random.RandomState, "a numpy.random.RandomState"),
         ),
         "Seed of the sample permutations.",
         default=None,
     )
     n_jobs: int | None = parameter(
-        optional(
-            AnyOf(
-                Interval(-math.inf, -1, "right", integer=True),
-                Interval(1, math.inf, "left", integer=True),
-            )
-        ),
+        optional(AnyOf(Interval(-math.inf, -1, "right", integer=True), COUNT)),
         "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
         "the passes of large problems, and all share predictions with kernels. Results do not depend "
         "on it.",

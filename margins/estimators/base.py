@@ -157,13 +157,9 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
 
     def _weighted(self, valid, sample_weight, all_classes=True) -> Samples:
         """Return the samples of positive weight; `all_classes`: require at least two classes."""
+        name, pairwise = MessageName(self, "fit" if all_classes else "partial_fit"), self._is_precomputed
         return weighted_samples(
-            MessageName(self, "fit" if all_classes else "partial_fit"),
-            valid,
-            sample_weight,
-            self.class_weight,
-            pairwise=self._is_precomputed,
-            all_classes=all_classes,
+            name, valid, sample_weight, self.class_weight, pairwise=pairwise, all_classes=all_classes
         )
 
     def _continuation(self):

@@ -102,6 +102,10 @@ class BudgetStream(Stream):
         run.cache = copy.deepcopy(self.cache)
 
 
+CACHE = """list of ndarray of int64, shape (n_members,)
+    For each binary problem, the samples in the cache, oldest first; a stream keeps only their rows."""
+
+
 class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     """Perceptron whose weight vector is the sum of the samples in a cache.
 
@@ -109,6 +113,7 @@ class BudgetClassifier(OnlineMixin, BaseMarginClassifier):
     """
 
     WEIGHTS_MULTIPLY = "relative updates"
+    DOCUMENTED = {"cache_": CACHE}
 
     C = math.inf
     max_iter = 100

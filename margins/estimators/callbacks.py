@@ -62,8 +62,7 @@ class EpochTask:
 class Watch:
     """Observer that calls the callbacks for the epochs of one binary problem.
 
-    context: context of the task whose subtasks are the epochs.
-    data: X, y and metadata, passed to callbacks.
+    context: context of the task whose subtasks are the epochs. data: X, y and metadata for callbacks.
     fitted: ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
         None: the task trains one of several classes; it ends with its run and provides no estimator.
     task: the first arguments of `EpochTask`, which describe the binary problem.
@@ -100,11 +99,7 @@ class Watch:
 
 
 class FitTask:
-    """Task that calls the callbacks of an estimator for one fit.
-
-    X, y, sample_weight: the arguments of `fit`, samples of weight 0 included.
-    continuation: the state that the fit continues from.
-    """
+    """Task that calls the callbacks of an estimator for one fit, of X, y and sample_weight."""
 
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
         self._estimator, self._continuation = estimator, continuation

@@ -70,8 +70,6 @@ class DualContinuation:
 
     Any dual variables within their bounds are feasible. So every certificate is true, even if penalties,
     the loss, the accuracy, labels, weights or the samples themselves have changed since the last fit.
-
-    has_pairs: True: each problem of the last fit separated a pair of classes.
     """
 
     n_seen = 0

@@ -152,7 +152,7 @@ class Declared:
             stream_state = getattr(cls, "STREAM_STATE", None)
             if stream_state is not None:
                 head += "\n\n" + textwrap.fill(f"**Kept** between chunks and fits: {stream_state}", 100)
-            attributes = _attributes_of(getattr(cls, "_documented", {}))
+            attributes = _attributes_of(getattr(cls, "DOCUMENTED", {}))
             if "EXAMPLE" in vars(cls):
                 tail += f"\n\n{EXAMPLE.format(vars(cls)['EXAMPLE'])}"
             sections = [head, describe_parameters(cls), attributes, tail]

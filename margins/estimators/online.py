@@ -27,7 +27,7 @@ from margins.estimators.names import MessageName
 from margins.estimators.stream import Learned, LearningState, SeenWeights, Stream, segments_of
 from margins.kernels import LINEAR
 from margins.linalg.memory import check_model_fits
-from margins.parameters import BOOLEAN, Interval, optional, parameter
+from margins.parameters import BOOLEAN, COUNT, NON_NEGATIVE, optional, parameter
 from margins.rules import RuleError
 from margins.solvers.base import Phase
 from margins.solvers.driver import Run
@@ -296,7 +296,7 @@ class PatienceMixin(Declared):
     """`tol` and `n_iter_no_change`, as in scikit-learn, for algorithms that prove no accuracy."""
 
     tol: float | None = parameter(
-        optional(Interval(0, math.inf, "left")),
+        optional(NON_NEGATIVE),
         "A problem ends after `n_iter_no_change` successive epochs whose loss is not below the smallest "
         "loss so far by at least `tol`; `converged_` is then True. The loss is the mean loss of the "
         "training samples after an epoch, which takes one more pass. Streams have no epochs. None: no "
@@ -304,9 +304,7 @@ class PatienceMixin(Declared):
         default=None,
     )
     n_iter_no_change: int = parameter(
-        Interval(1, math.inf, "left", integer=True),
-        "Number of epochs without progress that end a fit, if `tol` is set.",
-        default=5,
+        COUNT, "Number of epochs without progress that end a fit, if `tol` is set.", default=5
     )
 
     # The loss of a sample is max(0, LOSS_MARGIN - l (score)).

@@ -1,4 +1,4 @@
-"""Predictions of classifiers, also for samples that are not in memory: dask collections and chunks."""
+"""Predictions, also of samples that are not in memory, and checks of models that are exported."""
 
 import math
 from typing import Any, Self, overload
@@ -22,6 +22,7 @@ from margins.data.validation import (
 from margins.estimators._typed import ClassifierMixin, available_if
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import dense_coef, fitted_model
+from margins.estimators.names import display_name
 from margins.linalg.threads import n_threads_of, team_of
 from margins.partitions.samples import named
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
@@ -29,6 +30,8 @@ from margins.training.schemes import fitted_scheme
 
 # Values of `averaging` whose model is not a weight vector.
 VOTING = ("voted", "tail")
+# The kernels that libsvm has, and whose formulas this package writes in ONNX.
+KERNELS = ("rbf", "poly", "sigmoid", "precomputed")
 
 
 def accuracy_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
@@ -297,3 +300,37 @@ def _correct_weight(estimator, chunk, X, y, weight):
         is_correct = estimator.predict(X) == labels.classes[labels.codes]
     weight = np.ones(len(is_correct)) if labels.weight is None else labels.weight
     return float(weight @ is_correct), float(weight.sum())
+
+
+def selected(model: Any) -> Any:
+    """Return the classifier that a selection of C fitted to all samples; other models unchanged."""
+    if isinstance(model, Declared) and not isinstance(model, PredictionsMixin):
+        check_is_fitted(model, "estimator_")
+        return model.estimator_  # type: ignore[attr-defined]  # an attribute of MarginClassifierCV
+    return model
+
+
+def is_calibrated(model: Any) -> bool:
+    """Return True for a selection of C that predicts by calibrated probabilities."""
+    return isinstance(model, Declared) and hasattr(model, "_calibrated")
+
+
+def check_exportable(classifier: Any, caller: str) -> None:
+    """Raise an error unless a classifier is fitted, with scores that other libraries can compute."""
+    if not isinstance(classifier, PredictionsMixin):
+        raise TypeError(
+            f"classifier of {caller} must be a classifier of margins. Got an object of type "
+            f"{type(classifier).__name__}."
+        )
+    check_is_fitted(classifier)
+    kernel = getattr(classifier, "kernel_", None)
+    if hasattr(classifier, "votes_"):
+        raise TypeError(
+            f"classifier of {caller} must have a weight vector. Got {display_name(classifier)}, whose "
+            "model is a list of hypotheses that vote. Fit it with averaging='averaged'."
+        )
+    if not hasattr(classifier, "coef_") and getattr(kernel, "name", None) not in KERNELS:
+        raise TypeError(
+            f"kernel of {caller} must be 'linear' or one of {', '.join(map(repr, KERNELS))}. "
+            f"Got {kernel!r}."
+        )

@@ -138,15 +138,9 @@ def separability(X: MatrixLike, y: ArrayLike, *, eps: float = 0.01, **params: An
     support = np.flatnonzero(outcome.hypothesis.dual)
     dual, is_positive = outcome.hypothesis.dual[support], outcome.data.signs[support] > 0
     class_sums = np.where(is_positive, dual[is_positive].sum(), dual[~is_positive].sum())
-    return Separability(
-        answer,
-        outcome.certificate.margin,
-        outcome.certificate.upper_bound,
-        training_set.samples.kept[support],
-        dual / class_sums,
-        classifier,
-        reason,
-    )
+    bounds = outcome.certificate.margin, outcome.certificate.upper_bound
+    indices, weights = training_set.samples.kept[support], dual / class_sums
+    return Separability(answer, *bounds, indices, weights, classifier, reason)
 
 
 def _answer(outcome: Outcome) -> bool | None:

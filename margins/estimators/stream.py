@@ -72,16 +72,9 @@ class Learned:
         if averaging is not None and (drops_dual or isinstance(averaging, MistakeHistory)):
             averaging = averaging.for_stream()  # the model has its mistakes
         scale = outcome.scale if math.isfinite(outcome.scale) and outcome.scale > 0 else 1.0
-        return cls(
-            weights,
-            averaging,
-            outcome.theta,
-            scale,
-            history=list(outcome.history),
-            earlier=list(outcome.phases),
-            n_epochs=outcome.n_epochs,
-            n_accesses=outcome.n_accesses,
-        )
+        history, phases = list(outcome.history), list(outcome.phases)
+        counts = outcome.n_epochs, outcome.n_accesses
+        return cls(weights, averaging, outcome.theta, scale, history, phases, *counts)
 
     def as_stream(self, stream_type, keep_dual=False):
         """Return a stream that continues the fit, with a copy of its weights."""
@@ -112,8 +105,8 @@ class Stream(Learned):
     def after(cls, learned, weights, averaging):
         """Return a stream that continues a fit, with these copies of its weights."""
         counts = learned.n_epochs, weights.n_updates, learned.n_accesses
-        state = {**vars(learned), "weights": weights, "averaging": averaging}
-        return cls(**{**state, "history": list(learned.history)}, counts=counts)
+        changed = {"weights": weights, "averaging": averaging, "history": list(learned.history)}
+        return cls(**{**vars(learned), **changed}, counts=counts)
 
     def as_stream(self, stream_type, keep_dual=False):
         """Return this stream, whose samples were another's."""

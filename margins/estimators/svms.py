@@ -12,8 +12,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC, LinearSVC
 
-from margins.estimators.exportable import check_exportable, is_calibrated, selected
 from margins.estimators.fitted import dense_coef
+from margins.estimators.predictions import check_exportable, is_calibrated, selected
 from margins.training.schemes import fitted_scheme
 
 # scikit-learn has no hard margin.
@@ -117,10 +117,7 @@ def _linear_pairs(classifier: Any) -> OneVsOneClassifier:
 
 
 def _kernel(classifier: Any, index: int, classes: np.ndarray) -> SVC:
-    """Return an SVC for one binary problem.
-
-    In libsvm the support vectors of the first class come first, and scores have the opposite sign.
-    """
+    """Return an SVC for one binary problem; libsvm has the first class first, and opposite scores."""
     coefficients = classifier.dual_coef_[index]
     used = np.flatnonzero(coefficients)
     order = used[np.argsort(coefficients[used] > 0, kind="stable")]

@@ -200,10 +200,7 @@ def count_in_blocks(kernel, X, vectors, support, fits):
 
 
 class OfVotes:
-    """Descriptor of a fitted attribute that is read from the voted model unless the fit has set it.
-
-    fallback: descriptor to use if there is no voted model.
-    """
+    """Descriptor of an attribute that a voted model has, with another descriptor as a fallback."""
 
     def __init__(self, fallback=None):
         self._fallback = fallback

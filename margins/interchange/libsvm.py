@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.predictions import check_exportable, selected
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.readers.models import KERNELS as PARAMETERS

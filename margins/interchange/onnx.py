@@ -21,8 +21,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.exportable import check_exportable, is_calibrated, selected
 from margins.estimators.fitted import dense_coef
+from margins.estimators.predictions import check_exportable, is_calibrated, selected
 from margins.optional import require
 from margins.registry import available, get
 from margins.training.schemes import fitted_scheme

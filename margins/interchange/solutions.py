@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from margins.estimators.base import BaseMarginClassifier
-from margins.estimators.exportable import check_exportable, selected
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
+from margins.estimators.predictions import check_exportable, selected
 from margins.parameters import Interval, check
 from margins.training.schemes import fitted_scheme, scheme_of
 
