@@ -142,7 +142,6 @@ class ApproximateLargeMarginClassifier(OwnLoopClassifier):
         "normalised samples in the q-norm. The number of updates grows as 1 / eps**2.",
         default=0.5,
     )
-
     stop: Literal["certificate", "clean-pass"] = parameter(
         OneOf("certificate", "clean-pass"),
         "When a fit ends: as soon as `normalised_certificates_` prove eps or, as in the paper, after a "

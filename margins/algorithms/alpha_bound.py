@@ -19,5 +19,4 @@ class AlphaBoundPerceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("alpha-bound")(alpha_bound=5, random_state=0)'
-
     alpha_bound = 20

@@ -18,5 +18,4 @@ class AveragedPerceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("averaged-perceptron")(random_state=0)'
-
     averaging = "averaged"

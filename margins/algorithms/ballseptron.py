@@ -30,7 +30,6 @@ class Ballseptron(OnlineMixin, BaseMarginClassifier):
     """
 
     EXAMPLE = 'get("ballseptron")(radius=0.5, random_state=0)'
-
     WEIGHTS_MULTIPLY = "updates"
 
     C = math.inf

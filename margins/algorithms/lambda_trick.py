@@ -24,5 +24,4 @@ class LambdaTrickPerceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("lambda-trick")(lam=0.5, random_state=0)'
-
     lam = 1.0

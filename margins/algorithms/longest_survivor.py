@@ -17,5 +17,4 @@ class LongestSurvivorPerceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("longest-survivor")(random_state=0)'
-
     averaging = "longest"

@@ -30,7 +30,6 @@ class MarginPerceptron(OnlineMixin, BaseMarginClassifier):
     """
 
     EXAMPLE = 'get("margin-perceptron")(b=2, random_state=0)'
-
     WEIGHTS_MULTIPLY = "relative updates"
 
     b: float = parameter(NON_NEGATIVE, "Threshold in units of R**2.", default=1.0)

@@ -20,5 +20,4 @@ class PerceptronWithMargin(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("pam")(random_state=0)'
-
     tau = 1.0

@@ -76,7 +76,6 @@ class SuccessiveDynamicMarginPerceptron(DynamicMarginPerceptron):
     """
 
     EXAMPLE = 'get("pdm-succ")(eps=0.05, random_state=0)'
-
     successive = True
     stop = "clean-pass"
 

@@ -26,7 +26,6 @@ class Perceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("perceptron")(random_state=0)'
-
     WARNS = True
 
     eta = 1.0

@@ -19,5 +19,4 @@ class PocketPerceptron(NoiseTolerantClassifier):
     """
 
     EXAMPLE = 'get("pocket")(random_state=0)'
-
     averaging = "pocket"

@@ -22,7 +22,6 @@ class RelaxedOnlineMaximumMargin(OnlineMixin, BaseMarginClassifier):
     """
 
     EXAMPLE = 'get("romma")(random_state=0)'
-
     C = math.inf
 
     def online_rules(self, sqradius):

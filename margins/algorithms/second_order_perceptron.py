@@ -67,7 +67,6 @@ class SecondOrderPerceptron(OwnLoopClassifier):
     """
 
     EXAMPLE = 'get("second-order-perceptron")(random_state=0)'
-
     WEIGHTS_MULTIPLY = "relative updates"
 
     C = math.inf

@@ -24,7 +24,6 @@ class ServedioAverage(OnlineMixin, BaseMarginClassifier):
     """
 
     EXAMPLE = 'get("servedio-average")(random_state=0)'
-
     WEIGHTS_MULTIPLY = "updates"
 
     C = math.inf

@@ -27,7 +27,6 @@ class ShiftingPerceptron(OnlineMixin, BaseMarginClassifier):
     """
 
     EXAMPLE = 'get("spa")(lam=1.5, random_state=0)'
-
     WEIGHTS_MULTIPLY = "updates"
 
     C = math.inf

@@ -229,7 +229,6 @@ class PlannedAlgorithm(Algorithm):
         "coordinate descent.",
         default="auto",
     )
-
     penalize_intercept: bool = parameter(
         BOOLEAN,
         "True: the intercept is penalised like a weight, as in LinearSVC, and the margin counts it as "
@@ -237,7 +236,6 @@ class PlannedAlgorithm(Algorithm):
         "distance of the closest sample from the hyperplane.",
         default=True,
     )
-
     multi_class: Literal["ovr", "ovo"] = parameter(
         OneOf("ovr", "ovo"),
         "Several classes: 'ovr', one problem for each class against all others, as in LinearSVC; "

@@ -90,6 +90,12 @@ def require_same_fit(first, second, when):
     require(not text, f"{when}: {text}", "two fits that are equal bit by bit")
 
 
+def require_same(first, second, what):
+    """Raise Violation unless two values are equal bit by bit."""
+    text = difference(first, second)
+    require(not text, f"other {what}: {text}", "the same")
+
+
 def scores_of(classifier, X):
     if hasattr(classifier, "decision_function"):
         return classifier.decision_function(X)
@@ -217,11 +223,10 @@ def check_pickle(algorithm, params):
     X, y = truth.clouds(n_classes=3)
     classifier = make(algorithm, params, random_state=0, max_iter=20).fit(X, y)
     again = pickle.loads(pickle.dumps(classifier))
-    changed = difference(classifier.get_params(deep=False), again.get_params(deep=False))
-    require(not changed, f"other parameters after pickling: {changed}", "the same")
+    own = classifier.get_params(deep=False)
+    require_same(own, again.get_params(deep=False), "parameters after pickling")
     require_same_fit(again, classifier, "after pickling")
-    changed = difference(scores_of(again, X), scores_of(classifier, X))
-    require(not changed, f"other scores after pickling: {changed}", "the same")
+    require_same(scores_of(again, X), scores_of(classifier, X), "scores after pickling")
 
 
 @check
@@ -231,8 +236,8 @@ def check_clone(algorithm, params):
     classifier = make(algorithm, params, random_state=5, max_iter=20).fit(X, y)
     again = clone(classifier)
     require(not state_of(again), f"a clone that has {sorted(state_of(again))}", "an untrained one")
-    changed = difference(classifier.get_params(deep=False), again.get_params(deep=False))
-    require(not changed, f"other parameters of the clone: {changed}", "the same")
+    own = classifier.get_params(deep=False)
+    require_same(own, again.get_params(deep=False), "parameters of the clone")
     require_same_fit(again.fit(X, y), classifier, "a clone, trained")
 
 
@@ -244,8 +249,7 @@ def check_random_state(algorithm, params):
     first = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
     second = make(algorithm, params, random_state=7, max_iter=20).fit(X, y)
     require_same_fit(first, second, "random_state=7 twice")
-    changed = difference(before, np.random.get_state())  # noqa: NPY002
-    require(not changed, "a change of NumPy's global random state", "a separate generator")
+    require_same(before, np.random.get_state(), "global random state of NumPy")  # noqa: NPY002
 
 
 @check
@@ -364,8 +368,7 @@ def check_partial_fit(algorithm, params):
         for begin in range(0, 40, size):
             pieces.partial_fit(X[begin : begin + size], y[begin : begin + size], classes=[0, 1])
             pieces = pickle.loads(pickle.dumps(pieces)) if size > 1 else pieces
-        found = difference(scores_of(pieces, X), scores_of(whole, X))
-        require(not found, f"other scores from chunks of {size} samples: {found}", "as from one chunk")
+        require_same(scores_of(pieces, X), scores_of(whole, X), f"scores from chunks of {size} samples")
         got, ours = getattr(pieces, "n_updates_", None), getattr(whole, "n_updates_", None)
         require(got == ours, f"{got} updates from chunks of {size}", f"{ours}, as in one chunk")
 

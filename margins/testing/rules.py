@@ -81,9 +81,7 @@ def at_state(state):
 
 def require_pure(function, what):
     """Raise Violation unless the value at a state is always the same, regardless of other calls."""
-    all_states = list(states())
-    first = [function(state) for state in all_states]
-    pairs = list(zip(all_states, first, strict=True))
+    pairs = [(state, function(state)) for state in states()]
     for state, value in [*pairs, *reversed(pairs)]:
         again = function(state)
         got = f"{what} {again} {at_state(state)}, and {value} before"
@@ -94,9 +92,7 @@ def require_pure(function, what):
 def rules_of(rule, condition=None):
     """Return Rules with the rule, completed by the simplest rules of the other kinds."""
     parts = {Condition: condition or Mistake(), Update: Additive(), Shrink: NoShrink()}
-    for kind in parts:
-        if isinstance(rule, kind):
-            parts[kind] = rule
+    parts |= {kind: rule for kind in parts if isinstance(rule, kind)}
     if isinstance(rule, Condition):
         parts[Shrink] = shrink_of(rule)
     return Rules(*parts.values())

@@ -176,12 +176,9 @@ class KernelModel(NamedTuple):
         return scores
 
 
-Model = LinearModel | KernelModel
-
-
 def model_of(
     outcomes: list[Outcome], specification: Any, training_set: Any, is_packed: bool = False
-) -> Model:
+) -> LinearModel | KernelModel:
     """Return the model of one or of all binary problems of a training set.
 
     `is_packed`: a linear model has only the weights of the features that the training set has kept.

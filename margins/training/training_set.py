@@ -196,11 +196,9 @@ class TrainingSet:
         weight = whole.weight[indices] if isinstance(whole.weight, np.ndarray) else whole.weight
         classes = self.classes[list(codes)]
         new_codes = np.repeat(np.arange(len(codes)), list(map(len, samples_by_class)))
-        if same_rows:
-            return self.part(indices, weight, classes, new_codes)
-        if not self.is_kernel:
+        if same_rows or not self.is_kernel:
             part = self.part(indices, weight, classes, new_codes)
-            if not part.rows.is_kernel and self._X is not None:
+            if not (same_rows or part.rows.is_kernel or self._X is None):
                 part._gram = WholeGram(self._X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)
