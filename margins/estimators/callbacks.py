@@ -60,42 +60,36 @@ class EpochTask:
 
 
 class Watch:
-    """Observer that calls the callbacks for the epochs of one binary problem.
+    """Observer that calls the callbacks for the epochs of one binary problem of a fit (FitTask).
 
-    context: context of the task whose subtasks are the epochs. data: X, y and metadata for callbacks.
-    fitted: ``fitted(run)`` returns the attributes that the estimator would have if the fit stopped now.
-        None: the task trains one of several classes; it ends with its run and provides no estimator.
-    task: the first arguments of `EpochTask`, which describe the binary problem.
-    model: ``model(run)`` returns a classifier for the binary problem alone.
+    With several classes, the problem is a task, too: it ends with its run and provides no estimator.
     """
 
-    def __init__(self, estimator, context, data, fitted, task, model):
-        self._task, self._model, self._fitted = task, model, fitted
-        self._estimator, self._context, self._data = estimator, context, data
-        self._epoch = None
+    def __init__(self, fit, index):
+        name, context = fit.names[index], fit.context
+        self._task = (index, fit.labels[index], f", {name}" if name else "", fit.scheme.has_pairs)
+        self._is_task, self._fit, self._index, self._epoch = bool(name), fit, index, None
+        if name:
+            context = context.subcontext(task_name=name, task_id=index, max_subtasks=None)
+            fit.call_begin(context)
+        self._context = context
 
     def begin_epoch(self, number):
         """Call the callbacks at the start of an epoch."""
         self._epoch = self._context.subcontext(task_name=f"epoch {number}")
         self._epoch.epoch_task = EpochTask(*self._task)
-        self._epoch.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        self._fit.call_begin(self._epoch)
 
     def end_epoch(self, run):
         """Call the callbacks at the end of an epoch; return whether one of them asks to stop."""
-        fitted, task = self._fitted, self._epoch.epoch_task
-        task.record, task.model = run.history[-1], lambda: self._model(run)
-        return self._epoch.call_on_fit_task_end(
-            estimator=self._estimator,
-            reconstruction_attributes=None if fitted is None else lambda: fitted(run),
-            **self._data,
-        )
+        fit, task = self._fit, self._epoch.epoch_task
+        task.record, task.model = run.history[-1], lambda: fit.binary_model(run, self._index)
+        return fit.call_end(self._epoch, None if self._is_task else lambda: fit.fitted(run))
 
     def end(self):
         """Call the callbacks at the end of a run."""
-        if self._fitted is None:
-            self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=None, **self._data
-            )
+        if self._is_task:
+            self._fit.call_end(self._context, None)
 
 
 class FitTask:
@@ -104,39 +98,36 @@ class FitTask:
     def __init__(self, estimator, X, y, sample_weight, training_set, specification, continuation):
         self._estimator, self._continuation = estimator, continuation
         self._training_set, self._specification = training_set, specification
-        self._scheme, classes = training_set.scheme, training_set.classes
-        self._labels, self._names = self._scheme.labels(classes), self._scheme.names(classes)
-        n_problems = self._scheme.n_problems
-        self._context = estimator._init_callback_context(
+        self.scheme, classes = training_set.scheme, training_set.classes
+        self.labels, self.names = self.scheme.labels(classes), self.scheme.names(classes)
+        n_problems = self.scheme.n_problems
+        self.context = estimator._init_callback_context(
             max_subtasks=None if n_problems == 1 else n_problems, sequential_subtasks=n_problems == 1
         )
         metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self._data = {"X": X, "y": y, "metadata": metadata}
-        self._context.classes_of_fit = classes
-        self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+        self._data = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self.context.classes_of_fit = classes
+        self.call_begin(self.context)
+
+    def call_begin(self, context):
+        context.call_on_fit_task_begin(**self._data)
+
+    def call_end(self, context, attributes):
+        return context.call_on_fit_task_end(reconstruction_attributes=attributes, **self._data)
 
     def watch(self, index):
         """Return the observer of binary problem `index` (Watch)."""
-        name, context, fitted = self._names[index], self._context, self._fitted
-        if name:
-            context = context.subcontext(task_name=name, task_id=index, max_subtasks=None)
-            context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-            fitted = None
-        task = (index, self._labels[index], f", {name}" if name else "", self._scheme.has_pairs)
-
-        def model(run):
-            of_problem, positive = self._scheme.binary(self._training_set, index)
-            return self._model(run, of_problem.binary(positive, np.array([False, True])))
-
-        return Watch(self._estimator, context, self._data, fitted, task, model)
+        return Watch(self, index)
 
     def end(self):
         """Call the callbacks at the end of the fit."""
-        self._context.call_on_fit_task_end(
-            estimator=self._estimator, reconstruction_attributes={}, **self._data
-        )
+        self.call_end(self.context, {})
 
-    def _fitted(self, run):
+    def binary_model(self, run, index):
+        of_problem, positive = self.scheme.binary(self._training_set, index)
+        return self._model(run, of_problem.binary(positive, np.array([False, True])))
+
+    def fitted(self, run):
         return vars(self._model(run, self._training_set))
 
     def _model(self, run, training_set):
