@@ -180,9 +180,11 @@ def _make_defaults(cls: type[Any]) -> None:
     inherited: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         inherited |= getattr(base, "__dataclass_fields__", {})
-    for name in inherited.keys() & vars(cls).keys() - cls.__annotations__.keys():
-        cls.__annotations__[name] = inherited[name].type
+    annotations = dict(cls.__annotations__)  # assigned below: since Python 3.14 they are made on demand
+    for name in inherited.keys() & vars(cls).keys() - annotations.keys():
+        annotations[name] = inherited[name].type
         setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
+    cls.__annotations__ = annotations
 
 
 def _attributes_of(changes: Mapping[str, str | None]) -> str:
