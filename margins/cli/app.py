@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import click
 
+from margins.cli import options
 from margins.cli.errors import (
     EXIT_CODES,
     FAILED,
@@ -19,26 +20,6 @@ from margins.cli.errors import (
     UNREADABLE,
     WRONG_USAGE,
     CommandError,
-)
-from margins.cli.options import (
-    DATA,
-    FILES,
-    FILES_AND_OUTPUT,
-    MODEL,
-    SEVERAL,
-    Group,
-    algorithm,
-    as_json,
-    count,
-    force,
-    options_of_parameters,
-    options_of_source,
-    options_of_study,
-    output,
-    quiet,
-    scale,
-    settings,
-    trusted,
 )
 from margins.optional import MissingPackage
 from margins.readers.malformed import MalformedFile
@@ -51,16 +32,16 @@ def runs(module):
 
     def decorate(declared):
         @functools.wraps(declared)
-        def run(**options):
+        def run(**given):
             work = importlib.import_module(f"margins.cli.{module}")
-            return getattr(work, declared.__name__)(**options)
+            return getattr(work, declared.__name__)(**given)
 
         return run
 
     return decorate
 
 
-@click.group(cls=Group, context_settings=CONTEXT, epilog=EXIT_CODES)
+@click.group(cls=options.Group, context_settings=CONTEXT, epilog=EXIT_CODES)
 @click.version_option(package_name="scikit-margins", prog_name="margins")
 def cli():
     """Large-margin classifiers that prove how good they are.
@@ -71,20 +52,20 @@ def cli():
 
 
 @cli.command(short_help="Train a classifier, and write a model file.")
-@FILES
-@output("Model file to write; all other files are then data.")
+@options.FILES
+@options.output("Model file to write; all other files are then data.")
 @click.option(
     "--stream",
     is_flag=True,
     help="Read the files in parts. With -o this is automatic if they do not fit into memory.",
 )
-@algorithm
-@options_of_parameters()
-@options_of_source
-@scale
-@force
-@quiet
-@as_json
+@options.algorithm
+@options.of_parameters()
+@options.of_source
+@options.scale
+@options.force
+@options.quiet
+@options.as_json
 @runs("training")
 def train():
     """Train a classifier on DATA and write it to the file MODEL, replacing an older model.
@@ -100,15 +81,15 @@ def train():
 
 
 @cli.command(short_help="Write predicted labels.")
-@MODEL
-@FILES_AND_OUTPUT
-@output("File of predictions; all files after MODEL are data.")
+@options.MODEL
+@options.FILES_AND_OUTPUT
+@options.output("File of predictions; all files after MODEL are data.")
 @click.option("--scores", is_flag=True, help="Write the scores after each label.")
-@trusted
-@options_of_source
-@force
-@quiet
-@as_json
+@options.trusted
+@options.of_source
+@options.force
+@options.quiet
+@options.as_json
 @runs("prediction")
 def predict():
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
@@ -122,31 +103,31 @@ def predict():
 
 
 @cli.command(short_help="Compare predicted labels with true ones.")
-@MODEL
-@SEVERAL
-@trusted
-@options_of_source
-@quiet
-@as_json
+@options.MODEL
+@options.SEVERAL
+@options.trusted
+@options.of_source
+@options.quiet
+@options.as_json
 @runs("prediction")
 def evaluate():
     """Compare the predictions of MODEL with the labels in DATA, one or more files of one format."""
 
 
 @cli.command(short_help="Prove how good a model is.")
-@MODEL
-@SEVERAL
+@options.MODEL
+@options.SEVERAL
 @click.option("-C", "C", type=float, help="Penalty of the soft margin; inf: the hard margin.")
 @click.option("--alpha", type=float, help="Instead of -C: C is 1 / (alpha * number of samples).")
 @click.option("--loss", metavar="NAME", help="Loss: squared_hinge or hinge.")
 @click.option("--free-intercept", is_flag=True, help="The intercept was not penalised.")
 @click.option("--class-weight", metavar="WEIGHTS", help="balanced, or LABEL=WEIGHT,...")
 @click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Of the bound.")
-@trusted
-@options_of_source
-@quiet
-@as_json
-@runs("certification")
+@options.trusted
+@options.of_source
+@options.quiet
+@options.as_json
+@runs("prediction")
 def certify():
     """Prove how far MODEL is above the optimum of its problem, with the samples DATA of its training.
 
@@ -157,12 +138,12 @@ def certify():
 
 
 @cli.command(short_help="Convert a model to ONNX.")
-@MODEL
+@options.MODEL
 @click.argument("output", metavar="OUTPUT")
 @click.option("--double", is_flag=True, help="Use double precision for inputs and scores.")
-@trusted
-@force
-@quiet
+@options.trusted
+@options.force
+@options.quiet
 @runs("models")
 def export():
     """Convert MODEL to ONNX, for onnxruntime and other tools, and write it to OUTPUT.
@@ -172,10 +153,10 @@ def export():
 
 
 @cli.command(short_help="Print the features with the largest weights.")
-@MODEL
-@count("--top", 1, 20, "Number of features per class.")
-@trusted
-@as_json
+@options.MODEL
+@options.count("--top", 1, 20, "Number of features per class.")
+@options.trusted
+@options.as_json
 @runs("models")
 def weights():
     """Print the features with the largest weights of a linear MODEL, class by class.
@@ -186,11 +167,11 @@ def weights():
 
 
 @cli.command(short_help="Print which solvers would run, and why.")
-@SEVERAL
-@options_of_parameters()
-@options_of_source
-@scale
-@as_json
+@options.SEVERAL
+@options.of_parameters()
+@options.of_source
+@options.scale
+@options.as_json
 @runs("studies")
 def explain():
     """Print which solvers `train` would run on DATA, and why, without training.
@@ -200,25 +181,25 @@ def explain():
 
 
 @cli.command(short_help="Train with several values of C.")
-@DATA
+@options.DATA
 @click.option("--c-min", type=float, default=1e-3, show_default=True, help="Smallest C.")
 @click.option("--c-max", type=float, default=1e3, show_default=True, help="Largest C.")
-@count("--points", 1, 13, "Number of values of C.")
+@options.count("--points", 1, 13, "Number of values of C.")
 @click.option("--test", metavar="DATA", help="Samples on which every fit is tested.")
-@options_of_parameters("C", "max_time")
-@options_of_source
-@scale
-@quiet
-@as_json
+@options.of_parameters("C", "max_time")
+@options.of_source
+@options.scale
+@options.quiet
+@options.as_json
 @runs("studies")
 def path():
     """Train with ascending values of C, each fit starting from the previous one, and print every fit."""
 
 
 @cli.command(short_help="Cross-validate several algorithms.")
-@DATA
+@options.DATA
 @click.argument("algorithms", nargs=-1, metavar="ALGORITHM...")
-@count("--folds", 2, 10, "Number of folds.")
+@options.count("--folds", 2, 10, "Number of folds.")
 @click.option(
     "-p",
     "--param",
@@ -227,15 +208,15 @@ def path():
     multiple=True,
     help="Parameter of one algorithm, or of all algorithms that have it; may be repeated.",
 )
-@options_of_study
+@options.of_study
 @runs("studies")
 def compare():
     """Cross-validate the ALGORITHMs on the same folds of DATA, and print their differences."""
 
 
 @cli.command(short_help="Double cross-validation with a parameter search.")
-@DATA
-@algorithm
+@options.DATA
+@options.algorithm
 @click.option(
     "-g",
     "--grid",
@@ -250,20 +231,20 @@ def compare():
     type=click.IntRange(2),
     help="Search by successive halving: all settings on few samples, the best on all samples.",
 )
-@count("--outer", 2, 10, "Number of outer folds.")
-@count("--inner", 2, 10, "Number of inner folds.")
+@options.count("--outer", 2, 10, "Number of outer folds.")
+@options.count("--inner", 2, 10, "Number of inner folds.")
 @click.option("--cache", metavar="FOLDER", help="Folder for finished fits, which a later run reuses.")
-@output("JSON file of the study to write, for Study.from_json.")
-@force
-@settings
-@options_of_study
+@options.output("JSON file of the study to write, for Study.from_json.")
+@options.force
+@options.settings
+@options.of_study
 @runs("studies")
 def study():
     """Estimate the score of an algorithm with a parameter search, by double cross-validation on DATA."""
 
 
 @cli.command("list", short_help="List the installed algorithms.")
-@as_json
+@options.as_json
 @runs("catalogue")
 def list_():
     """Print the name, the package and a summary of every installed algorithm."""

@@ -18,11 +18,6 @@ from margins.text import aligned
 TINY = [[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]], [1, 1, 0, 0]
 
 
-def first_sentence(text):
-    """Return the first sentence of a docstring, on one line."""
-    return " ".join((text or "").split("\n\n")[0].split())
-
-
 def docstring_of(name):
     """Return the docstring of an algorithm; of a built-in, as its file has it, without an import."""
     entry = built_ins().get(name)
@@ -39,7 +34,8 @@ def entries():
     algorithms = []
     for name in margins.available():
         try:
-            sentence = first_sentence(docstring_of(name))
+            paragraph = (docstring_of(name) or "").split("\n\n")[0]
+            sentence = " ".join(paragraph.split())
         except Exception as error:  # plug-ins may raise any exception
             sentence = f"BROKEN: {error}"
         algorithms.append({"name": name, "package": provider(name), "summary": sentence})

@@ -55,17 +55,6 @@ def fit(classifier, arrays):
     return None if classifier.converged_ else not_converged(classifier, fit).text
 
 
-def text_of_model(model):
-    """Return a fitted classifier as the text of LIBLINEAR or LIBSVM (bytes)."""
-    from margins.readers.models import linear_file, text_of
-
-    if getattr(model, "is_light", False):
-        return text_of(linear_file(model, model.coef_))
-    from margins.interchange.libsvm import model_file
-
-    return text_of(model_file(model))
-
-
 def predictions_of(model, arrays):
     """Return the labels that a LinearFile predicts, and an iterator over the scores by sorted label."""
     from margins.readers._svmlight import add_scores

@@ -21,7 +21,8 @@ def contents_of(path):
     """Return the bytes in a file, decompressed; "-" is standard input."""
     try:
         if path == "-":
-            _check_open(sys.stdin, "input")
+            if sys.stdin is None:
+                raise unreadable("standard input: is closed")
             contents = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:
@@ -46,14 +47,10 @@ def _decompressed(contents, path, name):
         raise unreadable(f"{path}: is damaged: {error}") from error
 
 
-def _check_open(stream, name):
-    if stream is None:
-        raise unreadable(f"standard {name}: is closed")
-
-
 def check_output():
     """Raise CommandError, before any work, if results cannot be printed."""
-    _check_open(sys.stdout, "output")
+    if sys.stdout is None:
+        raise unreadable("standard output: is closed")
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):  # a stream without a file
@@ -107,7 +104,12 @@ def write_whole(path, contents):
             with open(path, "wb") as file:
                 file.write(contents)
             return
-        _replace(target, contents, _permissions(mode))
+        permissions = _permissions(mode)
+        with _temporary(target, permissions) as (file, temporary):
+            with file:
+                file.write(contents)
+            os.chmod(temporary, permissions)
+            os.replace(temporary, target)
     except OSError as error:
         raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -121,20 +123,10 @@ def _permissions(mode):
     return 0o666 & ~mask
 
 
-def _replace(target, contents, permissions):
-    with _temporary(target, permissions) as (file, temporary):
-        with file:
-            file.write(contents)
-        os.chmod(temporary, permissions)
-        os.replace(temporary, target)
-
-
 @contextlib.contextmanager
 def _temporary(target, permissions):
-    """Return a context with a new file in the folder of `target`, removed at the end, and its path.
-
-    Its name does not contain the name of `target`, which may have the maximum length.
-    """
+    """Return a context with a new file in the folder of `target`, removed at the end, and its path."""
+    # Without the name of `target`, which may have the maximum length.
     temporary = os.path.join(os.path.dirname(target), f".{os.urandom(6).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:

@@ -2,9 +2,10 @@
 
 from margins.cli.errors import DONE, CommandError, unreadable
 from margins.cli.files import ONNX, check_replaceable, contents_of, write_whole
-from margins.cli.output import label_text, note, print_json, print_table
+from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import classifier_of, read_samples
 from margins.optional import require
+from margins.text import aligned
 
 # The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
 SKOPS = ".skops"
@@ -115,10 +116,14 @@ def contents_of_model(model, as_text):
         file = io.BytesIO()
         persistence.dump(model, file)
         return file.getvalue()
-    from margins.cli.direct import text_of_model
+    from margins.readers.models import linear_file, text_of
 
     try:
-        return text_of_model(model)
+        if getattr(model, "is_light", False):
+            return text_of(linear_file(model, model.coef_))
+        from margins.interchange.libsvm import model_file
+
+        return text_of(model_file(model))
     except (TypeError, ValueError) as error:
         raise CommandError(f"{error} Or give a MODEL that ends in .skops.") from error
 
@@ -159,11 +164,11 @@ def read_model(path, trusted=(), as_file=False):
 
     `as_file`: LIBLINEAR's text may stay a LinearFile.
     """
-    from margins.readers.models import LinearFile, is_model, parsed_model
+    from margins.readers.models import LinearFile, ModelText, is_model
 
     contents = b"" if path.lower().endswith(SKOPS) else contents_of(path)
     if is_model(contents):
-        model = parsed_model(contents, path)
+        model = ModelText(contents, path).model()
         if as_file and isinstance(model, LinearFile):
             return model
         from margins.interchange.libsvm import classifier_of_file
@@ -207,7 +212,7 @@ def weights(model, top, trusted, as_json):
         print_json(rows)
     else:
         table = [(row["class"], row["feature"], f"{row['weight']:.6g}") for row in rows]
-        print_table(("class", "feature", "weight"), table)
+        print(aligned([("class", "feature", "weight"), *table]))
     return DONE
 
 

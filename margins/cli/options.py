@@ -22,21 +22,15 @@ OF_LIBLINEAR = {
 }
 
 
-def check_no_liblinear(args):
-    """Raise CommandError for the first option of LIBLINEAR or LIBSVM, which says what it is here."""
-    for arg in args:
-        option = "-w" if arg[:2] == "-w" and arg[2:].lstrip("-").isdigit() else arg
-        if option in OF_LIBLINEAR:
-            raise CommandError(f"No such option: {arg}. Here it is {OF_LIBLINEAR[option]}.")
-
-
 class Command(click.Command):
     """A command that rejects an option given twice, whose first value would be lost."""
 
     def parse_args(self, ctx, args):
-        """Parse arguments as click does, and reject a repeated option of one value."""
-        if self.name in ("train", "predict"):
-            check_no_liblinear(args)
+        """Parse arguments as click does; reject LIBLINEAR's options, and repeated ones of one value."""
+        for arg in args if self.name in ("train", "predict") else ():
+            option = "-w" if arg[:2] == "-w" and arg[2:].lstrip("-").isdigit() else arg
+            if option in OF_LIBLINEAR:
+                raise CommandError(f"No such option: {arg}. Here it is {OF_LIBLINEAR[option]}.")
         *_, order = self.make_parser(ctx).parse_args(list(args))
         for option in order:
             is_single = isinstance(option, click.Option) and not option.multiple and not option.is_flag
@@ -53,7 +47,7 @@ class Group(click.Group):
     command_class = Command
 
 
-def options_of_source(command):
+def of_source(command):
     """Add the options for reading files; the command gets `read`, which makes a Source of a path."""
 
     @click.option(
@@ -142,7 +136,7 @@ PARAMETERS = (
 DEFAULTS = {"random_state": 0}
 
 
-def options_of_parameters(*without):
+def of_parameters(*without):
     """Return a decorator that adds the options of `PARAMETERS` as the dict `parameters`."""
     options = [option for option in PARAMETERS if option[0] not in without]
 
@@ -193,10 +187,10 @@ scale = click.option("--scale", is_flag=True, help="Divide each feature by its l
 seeds = click.IntRange(0, 2**32 - 1)
 
 
-def options_of_study(command):
+def of_study(command):
     """Add the options of studies, from which the command gets `options` of `parameter_search`."""
 
-    @options_of_source
+    @of_source
     @click.option(
         "--scoring", default="accuracy", show_default=True, help="Name of a scikit-learn scorer."
     )

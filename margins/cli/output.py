@@ -6,8 +6,6 @@ import math
 import re
 import sys
 
-from margins.text import aligned
-
 
 def note(message):
     """Print a line to standard error."""
@@ -30,16 +28,6 @@ def plain(value):
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def print_pairs(pairs):
-    """Print names and values in two columns."""
-    print(aligned(pairs, left=(0, 1)))
-
-
-def print_table(header, rows):
-    """Print cells in columns under a header: the first column left-aligned, the others right-aligned."""
-    print(aligned([header, *rows]))
 
 
 def label_text(label):

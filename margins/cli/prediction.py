@@ -1,13 +1,20 @@
-"""`margins predict` and `margins evaluate`: labels predicted for samples in files."""
+"""`margins predict`, `evaluate` and `certify`: what a model predicts, and what is proven of it."""
 
 import operator
 
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
-from margins.cli.models import read_model
-from margins.cli.output import label_text, note, print_json, print_pairs, print_table
-from margins.cli.samples import TrainingColumns, read_point_arrays, read_points
-from margins.cli.several import check_alike, files_and_predictions
+from margins.cli.models import class_weight_of, read_model
+from margins.cli.output import label_text, note, print_json
+from margins.cli.samples import (
+    TrainingColumns,
+    check_alike,
+    name_of,
+    read_point_arrays,
+    read_points,
+    read_training_samples,
+)
+from margins.text import aligned
 
 
 def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
@@ -51,6 +58,19 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
         text = f"accuracy {accuracy['accuracy']:.6f}  ({n_correct} of {n_labelled})"
         note(text) if path == "-" else print(text)
     return DONE
+
+
+def files_and_predictions(files, output):
+    """Split the arguments of `predict` into data files and the file of predictions: list of str, str."""
+    if output is not None:
+        return list(files), output
+    if len(files) > 2:
+        raise CommandError(
+            f"predict takes MODEL, DATA and OUTPUT, or MODEL and several data files with -o OUTPUT. "
+            f"Got {len(files)} files after the model without -o. Give the file of predictions with -o, "
+            "or -o - for standard output."
+        )
+    return [files[0]], files[1] if len(files) > 1 else "-"
 
 
 def _predicted_by_file(model, source, trained, scores):
@@ -114,9 +134,41 @@ def evaluate(model, data, trusted, read, quiet, as_json):
         return DONE
     accuracy = f"{result['accuracy']:.6f}  ({result['n_correct']} of {len(y)})"
     balanced = f"{result['balanced_accuracy']:.6f}"
-    print_pairs([("accuracy", accuracy), ("balanced accuracy", balanced)])
+    print(aligned([("accuracy", accuracy), ("balanced accuracy", balanced)], left=(0, 1)))
     print()
-    print_table(header, [(label_text(c), *(f"{x:.4f}" for x in (p, r, f)), n) for c, p, r, f, n in rows])
+    cells = [(label_text(c), *(f"{x:.4f}" for x in (p, r, f)), n) for c, p, r, f, n in rows]
+    print(aligned([header, *cells]))
     if unknown:
         note(f"note: the model has no class {', '.join(map(label_text, unknown))}.")
+    return DONE
+
+
+def certify(
+    model, data, C, alpha, loss, free_intercept, class_weight, accuracy, trusted, read, quiet, as_json
+):
+    """Print the certificate of each binary problem of a model, and return the exit code."""
+    sources = [read(path) for path in data]
+    check_output()
+    check_alike(sources)
+    from margins.cli.training import PROVEN
+    from margins.interchange.certification import certify as certificates_of
+
+    model = read_model(model, trusted)
+    X, y = read_training_samples(sources, TrainingColumns.of(model))
+    weights = None if class_weight is None else class_weight_of(class_weight)
+    given = {"C": C, "alpha": alpha, "loss": loss, "class_weight": weights}
+    given["penalize_intercept"] = False if free_intercept else None
+    with samples_of(name_of(sources)):
+        try:
+            result = certificates_of(model, X, y, accuracy=accuracy, **given)
+        except TypeError as error:
+            raise CommandError(str(error)) from error
+        n_different = result.n_different
+    if as_json:
+        rows = zip(result.names, result.certificates, strict=True)
+        proofs = [{"problem": name} | {p: getattr(proof, p) for p in PROVEN} for name, proof in rows]
+        print_json({"certificates": proofs, "n_different": n_different, "advice": result.advice})
+        return DONE
+    print(result)
+    print(f"{n_different} of {len(y)} training predictions differ from those of the optimum")
     return DONE

@@ -78,6 +78,26 @@ class Source(NamedTuple):
             )
 
 
+def check_alike(sources):
+    """Raise CommandError if files differ in format, or if one of several is standard input."""
+    first = sources[0]
+    for source in sources:
+        if source.path == "-" and len(sources) > 1:
+            raise CommandError(
+                "-: standard input cannot be one of several files. Give it alone, or write it to a file."
+            )
+        if source.kind != first.kind:
+            raise CommandError(
+                f"{source.path}: all files must have the format of {first.path}, {first.kind}. Got "
+                f"{source.kind}. Leave it out, or give --format if its extension is wrong."
+            )
+        if source.kind == "csv" and source.delimiter != first.delimiter:
+            raise CommandError(
+                f"{source.path}: all files must have the delimiter of {first.path}, "
+                f"{first.delimiter!r}. Got {source.delimiter!r}. Leave it out, or give --delimiter."
+            )
+
+
 class Samples(NamedTuple):
     """Samples and their labels."""
 

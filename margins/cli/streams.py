@@ -6,10 +6,81 @@ fitted to these.
 """
 
 import functools
+import os
+import stat
 import warnings
 
 from margins.cli.errors import CommandError, samples_in_files, unreadable
+from margins.cli.files import COMPRESSED
 from margins.cli.samples import MOST_FEATURES, name_of, note_of
+
+# Bytes of memory that reading and training take per byte of text, and per value of Parquet: about the
+# largest numbers measured in docs/larger_than_memory.md. Categories in text take twice as much.
+BYTES_OF_TEXT = 16
+BYTES_OF_VALUE = 64
+# Bytes of text per compressed byte, for files that do not state it.
+COMPRESSION = 10
+
+
+def reason_to_stream(sources, is_asked, may_stream):
+    """Return the reason for streaming files, as a str; None: they are read into memory."""
+    if not is_asked and not may_stream:
+        return None
+    sizes = [_size_of(source) for source in sources]
+    reason = "--stream is given"
+    if not is_asked:
+        from margins.linalg.memory import available_bytes, text_of_bytes
+
+        needed, available = sum(needed for needed, _ in sizes), available_bytes()
+        needed *= 2 if sources[0].categorical else 1
+        if available is None or needed <= available:
+            return None
+        reason = (
+            f"they may need {text_of_bytes(needed)} of memory, and {text_of_bytes(available)} are free"
+        )
+    for source, (_, obstacle) in zip(sources, sizes, strict=True):
+        if obstacle is not None:
+            raise unreadable(
+                f"{source.path}: cannot be streamed: it is {obstacle}. {name_of(sources)}: would be "
+                f"streamed, because {reason}."
+            )
+    return reason
+
+
+def _size_of(source):
+    """Return the most bytes of memory that a file takes, and the obstacle to streaming it, if any."""
+    if source.path == "-":
+        return 0, "standard input, which can be read only once"
+    try:
+        status = os.stat(source.path)
+        if not stat.S_ISREG(status.st_mode):
+            return 0, "not a regular file"
+        with open(source.path, "rb") as file:
+            first_bytes = file.read(max(map(len, COMPRESSED)))
+            file.seek(-min(4, status.st_size), os.SEEK_END)
+            last_bytes = file.read()
+    except OSError as error:
+        raise unreadable(f"{source.path}: cannot be read: {error.strerror or error}") from error
+    module = next((name for magic, name in COMPRESSED.items() if first_bytes.startswith(magic)), None)
+    if module is not None:
+        # A gzip file ends with the length of its last member, modulo 2**32.
+        length = int.from_bytes(last_bytes, "little") if module == "gzip" else 0
+        size = max(COMPRESSION * status.st_size, length)
+        return BYTES_OF_TEXT * size, "compressed. Decompress it"
+    if source.kind == "parquet":
+        return status.st_size + BYTES_OF_VALUE * _n_values(source.path), None
+    return BYTES_OF_TEXT * status.st_size, None
+
+
+def _n_values(path):
+    """Return rows times columns of a Parquet file; 0 if it is damaged, which reading it reports."""
+    try:
+        from pyarrow import parquet
+
+        metadata = parquet.read_metadata(path)
+        return metadata.num_rows * metadata.num_columns
+    except Exception:  # pyarrow's errors have many types
+        return 0
 
 
 def check_streamed(classifier, sources, reason):
@@ -74,11 +145,10 @@ def _of_tables(classifier, sources, scale):
     from margins.cli.models import with_columns
     from margins.cli.tables import features_of
     from margins.data.chunks import Chunks
-    from margins.readers.columns import check_same_columns
     from margins.readers.csv import lines_of_csv
     from margins.readers.labels import labels_like, labels_to_train_on
     from margins.readers.parquet import row_groups
-    from margins.readers.tables import kind_in_all, located
+    from margins.readers.tables import check_same_columns, kind_in_all, located
     from margins.readers.values import Distinct
 
     source, paths = sources[0], [source.path for source in sources]

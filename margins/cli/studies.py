@@ -6,10 +6,10 @@ from margins.cli.direct import usual_classifier
 from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_of, unreadable
 from margins.cli.files import STUDY, check_output, check_replaceable, write_whole
 from margins.cli.models import make_classifier, model_and_samples, parameters_of, value_of, with_columns
-from margins.cli.output import live_progress, note, print_json, print_table
-from margins.cli.samples import TrainingColumns, name_of, read_points, read_samples
-from margins.cli.several import check_alike
+from margins.cli.output import live_progress, note, print_json
+from margins.cli.samples import TrainingColumns, check_alike, name_of, read_points, read_samples
 from margins.optional import require
+from margins.text import aligned
 
 
 def explain(data, parameters, read, scale, as_json):
@@ -81,7 +81,7 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
         header = [name.replace("_", " ") for name in rows[0] if name != "converged"]
         shown = [[value for name, value in row.items() if name != "converged"] for row in rows]
         cells = [[f"{x:.5g}" if isinstance(x, float) else x for x in row] for row in shown]
-        print_table(header, cells)
+        print(aligned([header, *cells]))
     return DONE if all(row["converged"] for row in rows) else NOT_PROVEN
 
 

@@ -5,11 +5,10 @@ import io
 
 from margins.cli.errors import CommandError, samples_in_files, unreadable
 from margins.cli.files import contents_of
-from margins.readers.columns import check_names, check_same_columns
-from margins.readers.csv import csv_table
+from margins.readers.csv import CsvTable, header_of
 from margins.readers.labels import check_present, labels_like, labels_to_train_on
 from margins.readers.parquet import ParquetTable
-from margins.readers.tables import kind_in_all, located
+from margins.readers.tables import check_names, check_same_columns, kind_in_all, located
 from margins.readers.values import text_of
 
 TOO_SMALL = "must hold at least one sample and one feature."
@@ -54,7 +53,8 @@ def table_of(source):
     contents = contents_of(source.path)
     with samples_in_files():
         if source.kind == "csv":
-            table = csv_table(source.path, contents, source.delimiter)
+            names, begin = header_of(io.BytesIO(contents), source.path, source.delimiter)
+            table = CsvTable(source.path, names, source.delimiter, contents, begin)
         else:
             table = ParquetTable(source.path, io.BytesIO(contents))
     if not len(table):

@@ -1,16 +1,20 @@
 """`margins train`: a model file from samples, and a report of what is proven about it."""
 
 import contextlib
+import os
 import time
 import warnings
 
-from margins.cli.errors import DONE, NOT_PROVEN, samples_of
+import click
+
+from margins.cli import direct, models
+from margins.cli.errors import DONE, NOT_PROVEN, CommandError, samples_of
 from margins.cli.files import MODEL, check_output, check_replaceable, write_whole
-from margins.cli.models import SKOPS, check_as_text, checked, contents_of_model, make_classifier
-from margins.cli.output import live_progress, note, print_json, print_pairs, print_table
-from margins.cli.samples import arrays_of, classifier_of, name_of, note_of
-from margins.cli.several import check_alike, files_and_model, reason_to_stream
+from margins.cli.output import live_progress, note, print_json
+from margins.cli.samples import arrays_of, check_alike, classifier_of, name_of, note_of
+from margins.cli.streams import check_streamed, model_and_chunks, reason_to_stream
 from margins.optional import require
+from margins.text import aligned
 
 # Numbers of a certificate, in the order of the report.
 PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_bound")
@@ -18,28 +22,24 @@ PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_b
 
 def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
     """Train a classifier on files, write it to a model file, and return the exit code."""
-    from margins.cli.direct import usual_classifier
-
     data, path = files_and_model(files, output)
     sources = [read(name) for name in data]
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
-    as_text = not path.lower().endswith(SKOPS)
+    as_text = not path.lower().endswith(models.SKOPS)
     if as_text:
-        check_as_text(path, sources[0], scale)
+        models.check_as_text(path, sources[0], scale)
     else:
         require("margins train", "skops")  # which writes the model file
-    usual = usual_classifier(algorithm, parameters) if as_text and not stream else None
+    usual = direct.usual_classifier(algorithm, parameters) if as_text and not stream else None
     is_direct = usual is not None
     # Either reports wrong parameters before wrong files.
-    classifier = checked(usual) if is_direct else make_classifier(algorithm, parameters)
+    classifier = models.checked(usual) if is_direct else models.make_classifier(algorithm, parameters)
     check_alike(sources)
     reason = reason_to_stream(sources, stream, may_stream=output is not None)
     if reason is not None:
-        from margins.cli.streams import check_streamed
-
-        is_direct, classifier = False, make_classifier(algorithm, parameters)
+        is_direct, classifier = False, models.make_classifier(algorithm, parameters)
         check_streamed(classifier, sources, reason)
         note_of(sources[0], f"{name_of(sources)}: streamed, because {reason}.")
     known = []
@@ -49,13 +49,9 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
             model, samples = classifier, arrays_of(sources)
             shape = samples.shape
         elif reason is not None:
-            from margins.cli.streams import model_and_chunks
-
             model, samples, shape, known = model_and_chunks(classifier, scale, sources)
         else:
-            from margins.cli.models import model_and_samples
-
-            model, samples = model_and_samples(classifier, scale, *sources)
+            model, samples = models.model_and_samples(classifier, scale, *sources)
             shape = samples.X.shape
         was_read = time.perf_counter()
         with samples_of(name_of(sources)):
@@ -65,7 +61,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
         trained = time.perf_counter()
         if not sources[0].is_table:  # files to predict are read in the same way
             classifier_of(model).first_index_ = sources[0].first_index
-        contents = contents_of_model(model, as_text)
+        contents = models.contents_of_model(model, as_text)
     write_whole(path, contents)
     seconds = {"reading": was_read - started, "training": trained - was_read}
     seconds["writing"] = time.perf_counter() - trained
@@ -81,24 +77,33 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
     return DONE if report["converged"] else NOT_PROVEN
 
 
+def files_and_model(files, output):
+    """Split the arguments of `train` into data files and the model file: list of str, str."""
+    if output is not None:
+        return list(files), output
+    if len(files) == 1 and files[0] == "-":
+        raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
+    if len(files) == 1:  # as LIBLINEAR and LIBSVM do
+        return list(files), f"{os.path.basename(files[0])}.model"
+    if len(files) > 2:
+        raise CommandError(
+            f"train takes DATA and MODEL, or any number of data files with -o MODEL. Got {len(files)} "
+            "files without -o. Give the model file with -o."
+        )
+    return [files[0]], files[1]
+
+
 def _fit(model, classifier, samples, is_direct, show):
     """Fit a model to CsrArrays, Samples or chunks, and return its warnings."""
-    if is_direct:
-        from margins.cli.direct import fit as fit_directly
-
-        with messages_of(show, model) as messages:
-            warning = fit_directly(model, samples)
-        return [*messages, warning] if warning else messages
-    if hasattr(samples, "X"):
-        return fit(model, *samples, show)
-    return fit(classifier, samples, None, show)
-
-
-def fit(model, X, y, show=None):
-    """Fit a model, and return its warnings; `show` is called with each line of progress."""
+    warning = None
     with messages_of(show, model) as messages:
-        model.fit(X, y)
-    return messages
+        if is_direct:
+            warning = direct.fit(model, samples)
+        elif hasattr(samples, "X"):
+            model.fit(*samples)
+        else:
+            classifier.fit(samples, None)
+    return [*messages, warning] if warning else messages
 
 
 @contextlib.contextmanager
@@ -164,11 +169,11 @@ def print_report(report, certified):
         worst = max(certified, key=lambda certificate: certificate.gap)
         pairs.append(("proven" if len(certified) == 1 else "proven at least", worst))
     pairs += [("converged", "yes" if report["converged"] else "no"), ("time", seconds)]
-    print_pairs([*pairs, ("model", report["model"])])
+    print(aligned([*pairs, ("model", report["model"])], left=(0, 1)))
     if 1 < len(certificates) <= 30:
         print()
         rows = [
             (proof["class"], f"{proof['gap']:.4g}", f"{proof['fraction']:.6g}", f"{proof['primal']:.6g}")
             for proof in certificates
         ]
-        print_table(("class", "gap", "fraction", "primal"), rows)
+        print(aligned([("class", "gap", "fraction", "primal"), *rows]))

@@ -20,10 +20,10 @@ from margins.readers.models import (
     SOLVERS,
     KernelFile,
     LinearFile,
+    ModelText,
     by_sorted_label,
     integer_label,
     linear_file,
-    parsed_model,
     text_of,
 )
 from margins.readers.svmlight import CsrArrays
@@ -78,7 +78,7 @@ def load_libsvm(path: Any, *, n_features: int | None = None) -> MarginClassifier
     True
     """
     with open(path, "rb") as file:
-        model = parsed_model(file.read(), os.fspath(path))
+        model = ModelText(file.read(), os.fspath(path)).model()
     classifier = classifier_of_file(model, path)
     if n_features is not None:
         _widen(classifier, n_features)

@@ -149,12 +149,6 @@ def lines_of_csv(paths, delimiter=",", n_bytes=TEXT_BYTES):
     return parts
 
 
-def csv_table(path, contents, delimiter):
-    """Return the CsvTable of the contents of a file."""
-    names, begin = header_of(io.BytesIO(contents), path, delimiter)
-    return CsvTable(path, names, delimiter, contents, begin)
-
-
 def header_of(file, path, delimiter):
     """Return the names of the columns of a CSV file open as bytes, and the position of its rows."""
     mark = b"\xef\xbb\xbf"

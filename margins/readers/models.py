@@ -45,7 +45,7 @@ class LinearFile(NamedTuple):
     @property
     def n_columns(self):
         """The number of weight vectors."""
-        return n_columns_of(self.labels)
+        return 1 if len(self.labels) == 2 else len(self.labels)
 
 
 class KernelFile(NamedTuple):
@@ -69,16 +69,8 @@ def integer_label(label):
     return int(label)
 
 
-def n_columns_of(labels):
-    """Return the number of weight vectors for classes."""
-    return 1 if len(labels) == 2 else len(labels)
-
-
 def linear_file(classifier, coef):
-    """Return the LinearFile of a fitted linear classifier, except of pairs of classes.
-
-    coef: its `coef_` as an ndarray.
-    """
+    """Return the LinearFile of a classifier without pairs of classes, with `coef` as an ndarray."""
     import numpy as np
 
     solver = "L2R_L1LOSS_SVC_DUAL" if classifier.loss == "hinge" else "L2R_L2LOSS_SVC_DUAL"
@@ -110,20 +102,15 @@ def is_model(contents):
     return contents.startswith((b"solver_type ", b"svm_type "))
 
 
-def parsed_model(text, path):
-    """Return the LinearFile or KernelFile in a text (bytes); raise a MalformedFile if it is none."""
-    return _Reader(text, path).model()
-
-
-class _Reader:
-    """The lines of a model file: ``name value ...``, then a table."""
+class ModelText:
+    """The text of a model file (bytes): lines ``name value ...``, then a table."""
 
     def __init__(self, text, path):
         self._text, self._path = text, path
         self._values, self._lines, self._end, self._n_lines = {}, {}, 0, 0
 
     def model(self):
-        """Return the LinearFile or KernelFile."""
+        """Return the LinearFile or KernelFile in this text, or raise a MalformedFile."""
         if not is_model(self._text):
             raise self._malformed(1, "a model must begin with solver_type or svm_type")
         last = b"w" if self._text.startswith(b"solver_type ") else b"SV"
@@ -193,12 +180,13 @@ class _Reader:
         solver, labels = self._one_of("solver_type", SOLVERS), self._labels()
         (n_features,) = self._numbers("nr_feature", kind=int, smallest=1)
         (bias,) = self._numbers("bias")
-        n_rows, n_columns = n_features + (bias >= 0), n_columns_of(labels)
+        model = LinearFile(solver, labels, n_features, bias, array("d"))
+        n_rows, n_columns = n_features + (bias >= 0), model.n_columns
         n_weights = n_rows * n_columns
         if n_weights < len(self._text):
             weights = array("d", [0.0]) * n_weights
             if read_numbers(self._text, self._end, weights):
-                return LinearFile(solver, labels, n_features, bias, weights)
+                return model._replace(weights=weights)
         n_words = len(WORD.findall(self._text, self._end))
         if n_words == n_weights:
             raise self._wrong_number()

@@ -1,14 +1,107 @@
-"""Chunks of tables: row groups of Parquet, and byte ranges of CSV."""
+"""Chunks of tables, row groups of Parquet and byte ranges of CSV, and the samples in their columns."""
 
 import contextlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from margins.readers.columns import TableColumns, columns_of, samples_of
-from margins.readers.csv import lines_of_csv
+import numpy as np
+
+from margins.readers.csv import hint_of_delimiter, lines_of_csv
 from margins.readers.files import TEXT_BYTES
 from margins.readers.labels import check_present, kind_of, labels_of
 from margins.readers.parquet import row_groups
-from margins.readers.values import WrongValue
+from margins.readers.values import WrongValue, text_of
+
+# Hint in the error of a text column, in Python; a command names its option instead.
+HINT = " If it is a category, list its values: categories={{{name!r}: [...]}}."
+
+
+class TableColumns(NamedTuple):
+    """Columns to read from tables, and their types."""
+
+    target: str
+    names: tuple[str, ...]  # names of the feature columns, in order
+    categories: dict[str, list[Any]]  # values of category columns, each a column of 0 and 1
+    weight: str | None  # the column of sample weights
+
+    @property
+    def read(self):
+        """The columns of the file that are needed (list of str)."""
+        return [*self.names, self.target, *([] if self.weight is None else [self.weight])]
+
+    @property
+    def features(self):
+        """The names of the columns of X (list of str)."""
+        columns = []
+        for name in self.names:
+            is_category = name in self.categories
+            columns += [f"{name}={x}" for x in self.categories[name]] if is_category else [name]
+        return columns
+
+
+def columns_of(parts, target, columns, categories, weight):
+    """Return the TableColumns for the arguments of `Chunks.from_parquet`, or raise a ValueError."""
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
+    if columns is not None and not isinstance(columns, Iterable):
+        raise ValueError(f"columns must be None or a list of names. Got {columns!r}.")
+    if categories is not None and not isinstance(categories, Mapping):
+        raise ValueError(f"categories must be a dict of lists, by column. Got {categories!r}.")
+    path, first = parts[0].path, parts[0].names
+    names = [name for name in first if name not in (target, weight)] if columns is None else [*columns]
+    original = dict(categories or {})
+    for name, values in original.items():
+        if not isinstance(values, Iterable):
+            raise ValueError(f"the categories of {name!r} must be a list. Got {values!r}.")
+    categories = {name: list(values) for name, values in original.items()}
+    files = {part.path: part.names for part in parts}
+    if columns is None:
+        check_same_columns(files)
+    required = [target, *names, *categories, *([] if weight is None else [weight])]
+    for path_of_file, header in files.items():
+        check_names(path_of_file, header, required)
+    if target in names or not names or target == weight or weight in names:
+        raise ValueError(
+            f"{path}: X must have at least one column; the target {target!r} and the weights must be "
+            f"separate columns that are not in X. Got {names}, and weights {weight!r}."
+        )
+    for name, values in categories.items():
+        if name not in names:
+            raise ValueError(f"{path}: categories must be columns of X. Got {name!r}.")
+        if isinstance(original[name], str) or not values or len(set(map(text_of, values))) < len(values):
+            raise ValueError(
+                f"{path}: the values of {name!r} must be distinct, in a list. Got {original[name]!r}."
+            )
+    chosen = TableColumns(target, tuple(names), categories, weight)
+    [(name, count)] = Counter(chosen.features).most_common(1)
+    if count > 1:
+        raise ValueError(
+            f"{path}: every column of X must have a different name; columns of categories are "
+            f"called column=value. Got {name!r} twice. Set columns, or rename one of them."
+        )
+    return chosen
+
+
+def check_names(path, header, required, error=ValueError):
+    """Raise an error if a table lacks a required column."""
+    present = set(header)
+    if missing := [name for name in required if name not in present]:
+        available = f"Columns: {', '.join(map(repr, header))}.{hint_of_delimiter(header)}"
+        raise error(f"{path}: there is no column {missing[0]!r}. {available}")
+
+
+def check_same_columns(headers):
+    """Raise a ValueError if the columns of tables, a dict by path, are not those of the first."""
+    (first_path, first), *others = headers.items()
+    for path, header in others:
+        available = f"Columns: {', '.join(map(repr, header))}."
+        if missing := set(first).difference(header):
+            name = min(missing, key=first.index)
+            raise ValueError(f"{path}: there is no column {name!r}, which {first_path} has. {available}")
+        if new := set(header).difference(first):
+            name = min(new, key=header.index)
+            raise ValueError(f"{path}: must have the columns of {first_path}. Got {name!r}. {available}")
 
 
 class SamplesOfPart(NamedTuple):
@@ -21,12 +114,42 @@ class SamplesOfPart(NamedTuple):
     def __call__(self):
         table = self.part(self.columns.read)
         with located(table):
-            return samples_of(table, self.columns, self._labels)
+            return self._samples(table)
 
-    def _labels(self, labels):
+    def _samples(self, table):
+        """Return a data frame X, y, and weights if there are any."""
+        import pandas
+
+        columns, labels = self.columns, table.column(self.columns.target).distinct()
+        check_present(labels, table.missing)
         if self.kind is None:
-            return labels_of(labels, kind_of(labels))
-        return labels_of(labels, self.kind, ", as the first labels of the files")
+            y = labels_of(labels, kind_of(labels))
+        else:
+            y = labels_of(labels, self.kind, ", as the first labels of the files")
+        features = columns.features
+        X, at = np.empty((len(y), len(features)), order="F"), 0
+        for name in columns.names:
+            column = table.column(name)
+            if name in columns.categories:
+                codes, n = _codes_of(column, columns.categories[name]), len(columns.categories[name])
+                X[:, at : at + n] = codes[:, None] == np.arange(n)
+                at += n
+            else:
+                X[:, at] = column.numbers(HINT.format(name=name))
+                at += 1
+        frame = pandas.DataFrame(X, columns=features, copy=False)
+        if columns.weight is None:
+            return frame, y
+        return frame, y, table.column(columns.weight).numbers()
+
+
+def _codes_of(column, allowed):
+    """Return the index in `allowed` of each category (ndarray of int), or raise a WrongValue."""
+    code_of = {text_of(value): code for code, value in enumerate(allowed)}
+    categories = column.distinct()
+    problem = f"{column.name!r} must be one of {', '.join(map(repr, allowed))}"
+    categories.check(problem, lambda category: text_of(category) not in code_of)
+    return categories.mapped(lambda category: code_of[text_of(category)], int)
 
 
 @contextlib.contextmanager

@@ -11,8 +11,9 @@ from margins.cli import output, training
 
 def test_every_epoch_is_shown_and_the_classifier_stays_as_it_was(capsys):
     classifier, lines = margins.get("pdm")(random_state=0, eps=0.1), []
-    X, y = samples()
-    assert training.fit(classifier, X, y, lines.append) == []
+    with training.messages_of(lines.append, classifier) as messages:
+        classifier.fit(*samples())
+    assert messages == []
     assert len(lines) == classifier.n_iter_ and "proven fraction" in lines[-1]
     assert classifier.verbose == 0
     assert capsys.readouterr() == ("", "")

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import margins
 from margins.interchange import dump_libsvm, load_libsvm
 from margins.readers.malformed import MalformedFile
-from margins.readers.models import parsed_model, text_of
+from margins.readers.models import ModelText, text_of
 
 KERNELS = ["linear", "poly", "rbf", "sigmoid"]
 LIBLINEAR = [shutil.which(f"liblinear-{name}") for name in ("train", "predict")]
@@ -141,7 +141,7 @@ def test_a_loaded_classifier_has_the_scores_of_the_one_that_was_dumped(parameter
         assert_array_equal(loaded.decision_function(X), classifier.decision_function(X))
     assert_array_equal(loaded.predict(X), classifier.predict(X))
     contents = (tmp_path / "model").read_bytes()
-    assert text_of(parsed_model(contents, "model")) == contents
+    assert text_of(ModelText(contents, "model").model()) == contents
     assert loaded.certificates_ == []
     if parameters.get("kernel") != "sigmoid":  # it is indefinite
         C = {} if "kernel" in parameters else {"C": 1.0}  # a file does not state it
