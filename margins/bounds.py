@@ -60,11 +60,7 @@ RANGES = {
 
 
 def _theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
-    """State the source of a bound and the ranges of its arguments, which each call checks.
-
-    A range, such as "(0, R]", may name arguments that are checked earlier: first those with a range in
-    `RANGES`, then `ranges` in their order. Annotations decide whether an argument is a float or an int.
-    """
+    """State the source of a bound and the ranges of its arguments, which may name earlier ones."""
 
     def decorate(bound: Bound) -> Bound:
         __all__.append(bound.__name__)
@@ -76,7 +72,7 @@ def _theorem(source: str, **ranges: str) -> Callable[[Bound], Bound]:
         def checked(*args: Any, **kwargs: Any) -> Any:
             arguments = signature.bind(*args, **kwargs).arguments
             for name, interval in checks.items():
-                kind = signature.parameters[name].annotation
+                kind = signature.parameters[name].annotation  # float or int
                 if not isinstance(arguments[name], Integral if kind is int else Real):
                     raise TypeError(_message(bound, name, f"of type {kind.__name__}", arguments[name]))
                 # Python's numbers, because NumPy's give a warning if a bound is infinite.

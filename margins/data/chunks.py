@@ -299,11 +299,7 @@ class Transformed:
 
 
 class RowsReader:
-    """Reader of consecutive rows of arrays.
-
-    X, y, weight: `weight` may be None.
-    begin, end: range of rows.
-    """
+    """Reader of the rows of arrays from `begin` to `end`; `weight` may be None."""
 
     def __init__(self, X, y, weight, begin, end):
         self._X, self._y, self._weight, self._rows = X, y, weight, slice(begin, end)

@@ -73,7 +73,12 @@ def _checked_compressed(X, name):
     if X.format == "csc":
         n_major, n_minor = n_minor, n_major
     if is_bsr:
-        n_major, n_minor = _numbers_of_blocks(X.shape, data.shape[1:], name)
+        block = data.shape[1:]
+        if 0 in block or n_major % block[0] or n_minor % block[1]:
+            raise ValueError(
+                f"{name} must have blocks that divide its shape evenly. Got blocks of {block}."
+            )
+        n_major, n_minor = n_major // block[0], n_minor // block[1]
     if len(indptr) != n_major + 1:
         raise ValueError(f"{name} must have an indptr of {n_major + 1} numbers. Got {len(indptr)}.")
     if indptr[0] != 0:
@@ -109,12 +114,6 @@ def _checked_compressed(X, name):
             X.has_sorted_indices = is_canonical or is_sorted(indptr, indices)
         X.has_canonical_format = is_canonical
     return X
-
-
-def _numbers_of_blocks(shape, block, name):
-    if 0 in block or shape[0] % block[0] or shape[1] % block[1]:
-        raise ValueError(f"{name} must have blocks that divide its shape evenly. Got blocks of {block}.")
-    return shape[0] // block[0], shape[1] // block[1]
 
 
 def _checked_coordinates(X, name):

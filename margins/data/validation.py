@@ -343,20 +343,15 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
         if pairwise:
             X = X[:, kept]
         if all_classes:
-            absent = absent_classes(name, codes, classes)
+            absent = classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
         if (weight == 1).all():
             weight = 1.0
     names = valid.feature_names
     return Samples(X, codes, classes, weight, kept, n_samples, n_features, names, absent)
 
 
-def absent_classes(name, codes, classes):
-    """Return the codes of classes without samples; raise a ValueError if fewer than two have samples."""
-    return classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
-
-
 def classes_without(name, totals, classes):
-    """Return the same from the number or the weight of the samples of each class."""
+    """Return the codes of classes whose total is 0; raise a ValueError if fewer than two are present."""
     present = np.flatnonzero(totals)
     if len(present) < 2:
         labels = classes[present].tolist()
@@ -417,10 +412,6 @@ def class_weights_of(name, classes, class_weight, totals):
     if isinstance(class_weight, str):  # "balanced"
         n_classes = len(classes)
         return np.divide(totals.sum(), n_classes * totals, out=np.zeros(n_classes), where=totals > 0)
-    return _weights_by_label(name, classes, class_weight)
-
-
-def _weights_by_label(name, classes, class_weight):
     labels = classes.tolist()
     by_class = np.ones(len(labels))
     for k, label in enumerate(labels):

@@ -164,15 +164,12 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
     second = "probabilities" if is_calibrated(model) else "scores"
     operator.outputs.append(scope.declare_local_variable(second, FloatTensorType()))
-    operator.is_output_of_model = True
+    operator.is_output_of_model = True  # not of estimators within this, which skl2onnx declares itself
     return operator.outputs
 
 
 def _has_two_columns(operator: Any) -> bool:
-    """Return True if the scores of two classes are (-s, s), as converters of other estimators expect.
-
-    skl2onnx parses the last step of a model, and itself declares the estimators within that step.
-    """
+    """Return True if the scores of two classes are (-s, s), as converters of other estimators expect."""
     return not _is_output(operator) and len(operator.raw_operator.classes_) == 2
 
 

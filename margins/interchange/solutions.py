@@ -63,10 +63,7 @@ class TrainingSamples(NamedTuple):
 
 
 def read_model(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
-    """Return a model as a Solution or, if it consists of binary models, as a list of Part.
-
-    `stated` are the arguments of a caller about the problem; they must agree with the model.
-    """
+    """Return a model, with which `stated` arguments must agree, as a Solution or as binary models."""
     model = selected(model)
     if isinstance(model, tuple):
         return _of_arrays(model, stated, samples)
@@ -123,10 +120,7 @@ def _check(model: Any, name: str, *allowed: Any) -> Any:
 
 
 def _weights_by_class(model: Any, samples: TrainingSamples, balances_weights: bool = False) -> Any:
-    """Return the factor of C for each class of a fitted estimator, or None.
-
-    `balances_weights`: "balanced" counts sample weights, since scikit-learn has that.
-    """
+    """Return the factor of C for each class of a fitted estimator, or None."""
     if model.class_weight is None:
         return None
     if samples.y is None:
@@ -134,6 +128,7 @@ def _weights_by_class(model: Any, samples: TrainingSamples, balances_weights: bo
     from sklearn.utils.class_weight import compute_class_weight
 
     arguments: dict[str, Any] = {"classes": np.asarray(model.classes_), "y": samples.y}
+    # "balanced" counts sample weights, since scikit-learn has that.
     if balances_weights and "sample_weight" in inspect.signature(compute_class_weight).parameters:
         arguments["sample_weight"] = samples.weight
     return compute_class_weight(model.class_weight, **arguments)
@@ -142,10 +137,7 @@ def _weights_by_class(model: Any, samples: TrainingSamples, balances_weights: bo
 def _linear(
     model: Any, facts: dict[str, Any], samples: TrainingSamples, balances_weights: bool = False
 ) -> Solution | list[Part]:
-    """Return LinearSVC or SGDClassifier.
-
-    With several classes, class_weight multiplies C of the positive class of a problem only.
-    """
+    """Return LinearSVC or SGDClassifier."""
     coef, classes = host_array(model.coef_), np.asarray(model.classes_)
     intercept = np.broadcast_to(host_array(model.intercept_).ravel(), len(coef))
     fit_intercept = bool(model.fit_intercept)
@@ -156,7 +148,7 @@ def _linear(
     if weights is None or len(classes) == 2:
         return Solution(_optimum(facts, fit_intercept), coef, intercept, classes)
     parts = []
-    for index, label in enumerate(classes):
+    for index, label in enumerate(classes):  # the weight is for the positive class only
         facts["class_weight"] = {0: 1.0, 1: float(weights[index])}
         optimum, one = _optimum(facts, fit_intercept), slice(index, index + 1)
         solution = Solution(optimum, coef[one], intercept[one], np.array([0, 1]))

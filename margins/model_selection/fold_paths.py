@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 from margins.certificate import Certificate
 from margins.data.binary_data import rows_of
 from margins.data.permutations import seeds_of
-from margins.data.validation import absent_classes, sample_weights
+from margins.data.validation import classes_without, sample_weights
 from margins.estimators.messages import Unproven
 from margins.estimators.names import MessageName
 from margins.kernels._columns import inner_products
@@ -150,7 +150,7 @@ def _part(estimator, training_set, train, sample_weight):
     if isinstance(weight, np.ndarray) and not weight.all():
         positive = np.flatnonzero(weight)
         train, codes, weight = train[positive], codes[positive], weight[positive]
-        absent_classes(name, codes, classes)
+        classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
         classes, codes = _present(classes, codes)
     return training_set.part(train, weight, classes, codes)
 
