@@ -13,7 +13,7 @@ from joblib.parallel import get_active_backend
 
 from margins.model_selection.tasks import Failure, FitFailed, Outcome, run
 from margins.optional import require
-from margins.partitions.cluster import scattered
+from margins.partitions.executors import scattered
 
 # Arrays from this size on reach other processes through a memory map, not as a copy with each task.
 MAPPED = "10K"

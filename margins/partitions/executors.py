@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 
 from margins.data.chunks import read_chunk
-from margins.partitions.cluster import scattered
 from margins.partitions.work import Answers, answer, forget, scan, total
 
 # Answers are summed in a tree with FAN_IN parts per sum, so that the client of a cluster receives few.
@@ -231,6 +230,20 @@ def _active_client():
         return default_client()
     except ValueError:
         return None
+
+
+def scattered(value, client):
+    """Send a value to a dask cluster, and return its Futures; CancelledError if a worker is lost."""
+    workers = set(client.ncores())
+    try:
+        return client.scatter(value, hash=False)
+    except Exception as error:
+        lost = workers.difference(client.ncores())
+        # The scheduler also looks up workers that joined and left after we counted.
+        if workers and not (lost or isinstance(error, OSError | KeyError)):
+            raise
+        what = sorted(lost) or repr(error) if workers else "none"
+        raise CancelledError(f"workers of dask: {what}") from error
 
 
 def _nbytes(value):

@@ -41,11 +41,7 @@ from margins.tuning import TUNING
 
 
 class NewtonRun:
-    """The fit of one binary problem.
-
-    is_stored: True: Hessians are stored. False: they are multiplied by vectors.
-    n_epochs, n_accesses: passes over the samples after the scan, and samples read in all of them.
-    """
+    """The fit of one binary problem; Hessians that are not stored are multiplied by vectors."""
 
     def __init__(self, problem, summary, specification, is_stored, start, end_of_time):
         self.problem, self.data, self.loss = problem, summary, summary.loss
@@ -64,6 +60,7 @@ class NewtonRun:
         self._n_updates, self._begin = 0, time.perf_counter()
         self.certificate = None
         self.history, self.phases = [], []
+        # Passes over the samples after the scan, and samples read in all of them.
         self.n_epochs, self.n_accesses = 0, summary.n_samples
 
     def count_pass(self):

@@ -106,17 +106,14 @@ def merged_classes(parts, name):
         is_exact = largest < 2**63 or smallest >= 0
     else:
         dtype = np.result_type(*parts)
-        is_exact = "f" not in kinds or all(_is_exact(part, dtype) for part in parts)
+        # Python compares int and float exactly.
+        is_exact = "f" not in kinds or all(p.tolist() == p.astype(dtype).tolist() for p in parts)
     if not is_exact:
         raise ValueError(
             f"y of {name} must hold labels that one dtype represents exactly. Got "
             f"{', '.join(sorted({str(part.dtype) for part in parts}))} in different chunks."
         )
     return np.unique(np.concatenate([part.astype(dtype) for part in parts]))
-
-
-def _is_exact(labels, dtype):
-    return labels.tolist() == labels.astype(dtype).tolist()  # Python compares int and float exactly
 
 
 class Read(NamedTuple):

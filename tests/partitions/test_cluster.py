@@ -4,7 +4,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from margins.partitions.cluster import scattered
+from margins.partitions.executors import scattered
 
 
 class LosingClient:
