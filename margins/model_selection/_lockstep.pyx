@@ -28,9 +28,7 @@ from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
 from margins._sparse cimport Rows, dense_start, prefetch
 from margins._update cimport Averaging, BinaryData, Sample, SampleLoop, Step, Tally, WeightVector
-from margins.model_selection._columns cimport (
-    add_to_all, compare, compare_with_self_score, products_with_columns,
-)
+from margins.model_selection._columns cimport add_to_all, compare, compare_with_self_score, products_with_columns
 from margins.rules.averaging cimport LongestSurvivor
 
 import copy
@@ -273,9 +271,7 @@ cdef class Lockstep(SampleLoop):
             most = min(most, self.max_iter[self.model[column]] - n_epochs)
         return max(<Py_ssize_t> most, 1)
 
-    cdef int64_t _short_epochs(
-        self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most
-    ) except -1 nogil:
+    cdef int64_t _short_epochs(self, const int32_t[::1] order, int64_t n_epochs, Py_ssize_t most) except -1 nogil:
         """Do the same as `full_epochs`, for at most `most` epochs and without the GIL."""
         cdef Tally tally
         cdef Py_ssize_t _index
@@ -305,9 +301,7 @@ cdef class Lockstep(SampleLoop):
 
     cdef bint _is_over(self, Py_ssize_t model, double n_epochs) noexcept nogil:
         """Return True if the last epoch of a model had no updates, or was the last allowed."""
-        return (
-            self.n_updates[model] == self.n_updates_before[model] or n_epochs >= self.max_iter[model]
-        )
+        return self.n_updates[model] == self.n_updates_before[model] or n_epochs >= self.max_iter[model]
 
     cdef Py_ssize_t chunk_size(self) noexcept nogil:
         return SAMPLES_PER_CHUNK
@@ -320,9 +314,7 @@ cdef class Lockstep(SampleLoop):
                     averaging.reserve(n_samples)
         return 0
 
-    cdef int process(
-        self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally
-    ) except -1 nogil:
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
         cdef Py_ssize_t i, k, width = padded(self.n_columns)
         cdef int64_t any_wrong
         for i in range(begin, end):
@@ -409,9 +401,7 @@ cdef class Lockstep(SampleLoop):
                     n_changed += 1
             column += 1
         if n_changed * DENSE_UPDATE >= self.n_columns:
-            add_to_all(
-                self.x, &self.offsets[0], self.n_stored, &self.c[0], padded(self.n_columns), &self.v[0, 0]
-            )
+            add_to_all(self.x, &self.offsets[0], self.n_stored, &self.c[0], padded(self.n_columns), &self.v[0, 0])
         elif n_changed:
             for column in range(self.n_columns):
                 if self.wrong[column]:
@@ -442,9 +432,7 @@ cdef class Lockstep(SampleLoop):
             ):
                 self._gather(column, self.hypothesis)
                 gathered = True
-            (<Averaging> averaging).before_update(
-                <BinaryData> self.data_of[i], self.hypothesis, &sample, &step
-            )
+            (<Averaging> averaging).before_update(<BinaryData> self.data_of[i], self.hypothesis, &sample, &step)
         self.since[i] = self.n_processed + 1
         self.seen[i] = self.right[i] = 0
         self.rejected_since[i] = self.rejected[i]
@@ -452,8 +440,4 @@ cdef class Lockstep(SampleLoop):
     def ended(self, double n_epochs):
         """Return the models whose last epoch had no updates, or was the last allowed: list of int."""
         cdef Py_ssize_t column
-        return [
-            self.model[column]
-            for column in range(self.n_columns)
-            if self._is_over(self.model[column], n_epochs)
-        ]
+        return [self.model[column] for column in range(self.n_columns) if self._is_over(self.model[column], n_epochs)]

@@ -13,13 +13,10 @@ ABANDONED = 3600  # seconds after which the writer of a temporary file is assume
 
 
 class Cache:
-    """A folder with one file for every finished task, named by the key of the task.
+    """A folder, also of several processes, with a file for every finished task, named by its key."""
 
-    A file gets its name only when it is complete (`os.replace`), and its first line is the checksum of
-    the rest. A file damaged by a crash, a full disk or a power cut is therefore detected, and its task
-    computed again, without fsync. Several processes may use one folder. If content cannot be written,
-    the first failure gives a RuntimeWarning with the reason.
-    """
+    # A file gets its name when it is complete, and starts with the checksum of the rest. So a crash, a
+    # full disk or a power cut is noticed without fsync, and the task computed again.
 
     def __init__(self, folder, caller):
         try:

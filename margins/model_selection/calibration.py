@@ -51,8 +51,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """Labels: ndarray, shape (n_classes,)."""
-        classes: NDArray[Any] = self.classes
-        return classes
+        return np.asarray(self.classes)
 
     def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores: ndarray of float64, shape (n,) for two classes, else (n, n_classes)."""
@@ -60,8 +59,7 @@ class _Scores(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
         """Return the class of the largest score: ndarray, shape (n,)."""
-        labels: NDArray[Any] = labels_of_scores(self.decision_function(X), self.classes)
-        return labels
+        return np.asarray(labels_of_scores(self.decision_function(X), self.classes))
 
 
 def calibrated(

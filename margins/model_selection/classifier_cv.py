@@ -97,7 +97,9 @@ class Selection:
         self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
     ) -> None:
         """Replace the last fit's attributes by the attributes that do not depend on the selected C."""
-        self._forget()
+        for name in [*getattr(self, "_adopted", ()), "estimator_", "leave_one_out_", "_calibrated"]:
+            vars(self).pop(name, None)
+        self._adopted = ()
         self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
         vars(self).pop("feature_names_in_", None)
         if feature_names is not None:
@@ -120,12 +122,6 @@ class Selection:
         best = int(equal[np.argmin(self.Cs_[equal])] if smallest else equal[0])
         self.C_ = float(self.Cs_[best])
         return best
-
-    def _forget(self) -> None:
-        """Delete the attributes of the last fit that this fit may not set."""
-        for name in [*getattr(self, "_adopted", ()), "estimator_", "leave_one_out_", "_calibrated"]:
-            vars(self).pop(name, None)
-        self._adopted = ()
 
     def _adopt(self, classifier: MarginClassifier) -> None:
         """Take over the fitted attributes of a classifier."""
@@ -269,7 +265,8 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         check_method(self.calibration, caller)
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
-        estimator = self._classifier_of_folds()
+        estimator = self._classifier()
+        vars(estimator)["_owner"] = self  # its errors name this classifier
         estimator.check_parameters()
         with noted() as unproven, exclusive(self, "fit"), restored_on_error(self):
             self._fit(X, y, sample_weight, groups, Cs, scoring, estimator)
@@ -384,12 +381,6 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
         names = MarginClassifier().get_params(deep=False).keys()
         return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
 
-    def _classifier_of_folds(self) -> MarginClassifier:
-        """Return the classifier that is trained in folds, whose errors name this classifier."""
-        classifier = self._classifier()
-        vars(classifier)["_owner"] = self
-        return classifier
-
     def decision_function(self, X: Any) -> Any:
         """Return signed scores of the classifier with the selected C.
 
@@ -434,8 +425,7 @@ class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declare
 
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
-        scores: NDArray[np.float64] = fitted_model(self._selected).scores(validate_points(self, X))
-        return scores
+        return np.asarray(fitted_model(self._selected).scores(validate_points(self, X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

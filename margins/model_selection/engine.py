@@ -31,12 +31,7 @@ FORMAT = 5  # version of the cached content and of the keys; part of every key
 
 
 class Engine:
-    """Runs a parameter search or a double cross-validation.
-
-    caller: the public function, for messages.
-    cvs: cross-validations by the caller's parameter names; of two, the outer one first.
-    options: the values of the parameters that both functions have, in their order.
-    """
+    """Runs a parameter search or, with an outer and an inner one of `cvs`, a double cross-validation."""
 
     def __init__(self, caller, estimator, param_grid, X, y, cvs, options):
         scoring, refit, groups, sample_weight, n_jobs, cache, cache_key, random_state, progress = options

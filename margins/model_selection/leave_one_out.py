@@ -261,9 +261,7 @@ def _result(
 
 def _predicted(bounds: ScoreBounds) -> NDArray[Any]:
     """Return the labels predicted from the estimated scores (ndarray, shape (n_samples,))."""
-    classes = bounds.leaving.valid.classes
-    predictions: NDArray[Any] = bounds.scheme.predict(bounds.scores, classes)
-    return predictions
+    return np.asarray(bounds.scheme.predict(bounds.scores, bounds.leaving.valid.classes))
 
 
 def _margins(scores: NDArray[np.float64], codes: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -320,8 +318,7 @@ def _codes_of_groups(groups: Any, X: Any, caller: object) -> NDArray[np.intp]:
                 f"groups of {caller} must contain at least 2 groups. Got 1: all samples are duplicates."
             )
         return codes
-    numbers: NDArray[np.intp] = codes_of_groups(groups, n_samples, caller)
-    return numbers
+    return np.asarray(codes_of_groups(groups, n_samples, caller))
 
 
 def _codes_of_rows(X: Any) -> NDArray[np.intp]:

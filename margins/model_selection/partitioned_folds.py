@@ -87,10 +87,7 @@ def check_scanned(
 def score_partitions(
     partitioned: PartitionedFit, Cs: NDArray[np.float64], n_folds: int, metric: MetricOfCounts
 ) -> tuple[NDArray[np.float64], list[list[list[FoldFit]]]]:
-    """Train all folds with every C, and score the samples that each fold leaves out.
-
-    Return the scores, shape (n_folds, n_cs), and the fits by fold, C and binary problem.
-    """
+    """Return the scores of all folds, shape (n_folds, n_cs), and the fits by fold, C and problem."""
     folds, classes = range(n_folds), partitioned.scanned.classes
     outcomes = partitioned.train(partitioned.problems(Cs, folds))
     n_problems = len(outcomes) // (len(Cs) * n_folds)

@@ -95,5 +95,4 @@ def _drawn(rows: NDArray[np.int64], share: int, y: NDArray[Any], seed: int) -> N
         return rows
     options = {"replace": False, "stratify": y[rows], "random_state": seed}
     positions = resample(np.arange(len(rows)), n_samples=-(-len(rows) // share), **options)
-    drawn: NDArray[np.int64] = rows[np.sort(positions)]
-    return drawn
+    return np.asarray(rows[np.sort(positions)])

@@ -42,11 +42,7 @@ class Scoring:
         self._others = check_scoring(scoring=others) if others else None
 
     def check(self, estimator, y, caller):
-        """Raise ValueError, before any fit, if a metric cannot score such a classifier or such labels.
-
-        The classifier has no probabilities. Metrics of scikit-learn are computed for a few labels that
-        are all predicted correctly; for a user's metric, only the methods that it calls are checked.
-        """
+        """Raise ValueError, before any fit, if a metric needs more than labels and decision_function."""
         classes = np.unique(y)
         n_classes, classes = len(classes), classes[:3]  # metrics are for two classes, or any number
         codes = np.repeat(np.arange(len(classes)), 2)
@@ -54,6 +50,7 @@ class Scoring:
         for name, scorer in self.metrics.items():
             if name in self._accuracies or not isinstance(scorer, SCORER):
                 continue
+            # Metrics of scikit-learn are computed for a few correct labels; others are not.
             kind = Decided if isinstance(self._scoring[name], str) else _Asked
             # With the name of the estimator's class, which errors show.
             predicted = type(type(estimator).__name__, (kind,), {})(scores, classes)

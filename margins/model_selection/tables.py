@@ -32,26 +32,21 @@ def records_of(study: Any, kind: str) -> list[dict[str, Any]]:
             }
             for number, fold in enumerate(study.folds)
         ]
-    rows = _rows_of_settings if kind == "settings" else _rows_of_fits
-    return [row for table in study.tables for row in rows(table)]
+    return [row for table in study.tables for row in _rows_of(table, kind)]
 
 
-def _rows_of_settings(table):
-    """Yield one row for each setting of a table, with means over the folds."""
+def _rows_of(table, kind):
+    """Yield one row for each fit of a table or, with means over the folds, for each setting."""
     values = {**table.scores, "fit_time": table.fit_times, "score_time": table.score_times}
     for index, setting in enumerate(table.settings):
-        row = {"outer": table.outer, "stage": table.stage, **_params(setting)}
-        row |= {name: mean(numbers[index].tolist()) for name, numbers in values.items()}
-        yield row | {"chosen": index == table.best_index}
-
-
-def _rows_of_fits(table):
-    """Yield one row for each fit of a table."""
-    values = {**table.scores, "fit_time": table.fit_times, "score_time": table.score_times}
-    for index, setting in enumerate(table.settings):
+        place = {"outer": table.outer, "stage": table.stage}
+        if kind == "settings":
+            means = {name: mean(numbers[index].tolist()) for name, numbers in values.items()}
+            yield {**place, **_params(setting), **means, "chosen": index == table.best_index}
+            continue
         for inner in range(len(table.splits)):
-            row = {"outer": table.outer, "stage": table.stage, "inner": inner, **_params(setting)}
-            yield row | {name: float(numbers[index, inner]) for name, numbers in values.items()}
+            numbers_of_fit = {name: float(numbers[index, inner]) for name, numbers in values.items()}
+            yield {**place, "inner": inner, **_params(setting), **numbers_of_fit}
 
 
 def _params(setting):
@@ -112,13 +107,10 @@ def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
 
 
 def _printed(rows, has_format):
-    """Return the data frame of rows to print.
-
-    Parameters are texts: the number of digits that suits a score would print C=1 and C=1e-5 as 1.0000
-    and 0.0000. With `has_format`, the caller chose the format of numbers.
-    """
+    """Return the data frame of rows to print; `has_format`: the caller chose the format of numbers."""
     table = frame(rows)
     for name in table.columns:
+        # The number of digits that suits a score would print C=1e-5 as 0.0000.
         if str(name).startswith(PARAMETER) and not has_format:
             table[name] = [_text_of_value(row[name]) if name in row else "" for row in rows]
     return table

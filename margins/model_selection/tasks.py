@@ -28,15 +28,11 @@ MIN_TASKS_IN_LOCKSTEP = 16
 
 
 class Task(NamedTuple):
-    """Settings to train on the training set, and to score on the test set, of one split.
-
-    The `route` is "alone" for separate fits, "lockstep" for one pass that trains all settings, or "path"
-    for fits that each start from the fit of the next smaller C.
-    """
+    """Settings to train on the training set, and to score on the test set, of one split."""
 
     split: int
     settings: list
-    route: str
+    route: str  # "alone": separate fits, "lockstep": one pass, "path": each from the next smaller C
 
 
 class Outcome(NamedTuple):
