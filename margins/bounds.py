@@ -306,10 +306,8 @@ def _dynamic_margin_updates(r: float, eps: float, n_updates: int, alpha: float) 
     return math.exp(log_t) if log_t <= math.log(sys.float_info.max) else math.inf
 
 
-# Unlearning (MPU).
-#
-# a <- a + y_k when a.y_k <= b, a <- a - y_k when a.y_k >= b + delta_b. The soft margin adds no
-# sample more often than its upper bound, which is b times its C.
+# Unlearning (MPU): a <- a + y_k when a.y_k <= b, a <- a - y_k when a.y_k >= b + delta_b. The soft margin
+# adds no sample more often than its upper bound, which is b times its C.
 
 
 @_theorem(f"{UNLEARNING}, (10)", b="(0, inf)")
@@ -380,10 +378,8 @@ def soft_unlearning_parameters(C: float, delta_b: float, eps: float) -> tuple[in
     return upper, upper / C
 
 
-# Constant shrinking (MPCS).
-#
-# a <- (1 - lam) a + y_k when (1 - lam) a.y_k <= b. kappa = 0 is the perceptron with margin; runs are
-# only certain to end if kappa < 1.
+# Constant shrinking (MPCS): a <- (1 - lam) a + y_k when (1 - lam) a.y_k <= b. kappa = 0 is the
+# perceptron with margin; runs are only certain to end if kappa < 1.
 
 
 @_theorem(f"{SHRINKING}, constraint of Theorem 3.1")
@@ -452,9 +448,8 @@ def _convergent_kappa(
     return kappa
 
 
-# Variable shrinking (MPVS).
-#
-# a <- s a + y_k when s a.y_k <= b, with s = (t / (t + 1))**n. n = 0 is the perceptron with margin.
+# Variable shrinking (MPVS): a <- s a + y_k when s a.y_k <= b, with s = (t / (t + 1))**n. n = 0 is the
+# perceptron with margin.
 
 
 @_theorem(f"{SHRINKING}, Theorem 3.2, (23)")

@@ -48,11 +48,7 @@ def rows_of(X):
 
 
 def packed(X):
-    """Return a sparse X without the columns that store nothing, and the numbers of the others.
-
-    They are None if most columns store something, or are so few or so full that leaving some out would
-    save little: X is then as it was.
-    """
+    """Return a sparse X without empty columns, and the others' numbers; X, None if that saves little."""
     d = X.shape[1]
     if d < MIN_PACKED or X.nnz > MAX_FILLED * d:
         return X, None

@@ -21,14 +21,7 @@ END_OF_SEEDS = 2**31 - 1
 
 
 class Orders:
-    """Orders in which a run processes its samples.
-
-    n: number of samples.
-    proven: True: the run ends with a proof; orders affect only its speed, and may be in blocks.
-    shuffle: when the order is permuted; "draws": an epoch draws n samples with replacement.
-    n_held_out: number of samples, from the start of the first order, that are never processed.
-    rows_per_chunk: number of rows in a chunk of a block; 1: permute without blocks.
-    """
+    """Orders in which a run processes n samples; of `proven` runs they affect only the speed."""
 
     def __init__(self, n, seed, proven, shuffle="epochs", n_held_out=0, rows_per_chunk=1):
         self.shuffle, self.n_held_out = shuffle, n_held_out
@@ -45,7 +38,7 @@ class Orders:
 
     @property
     def held_out(self):
-        """The samples that are never processed (ndarray of int32, shape (n_held_out,))."""
+        """The first samples, which are never processed (ndarray of int32, shape (n_held_out,))."""
         return self._order[: self.n_held_out]
 
     def next(self, size=None):

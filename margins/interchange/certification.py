@@ -421,7 +421,8 @@ class _ProvenParts:
 
     def __init__(self, model: Any, parts: list[Part], X: Any, accuracy: float, n_jobs: Any) -> None:
         self._X, self._classes, self._parts = X, np.asarray(model.classes_), []
-        self._has_pairs, self._columns = is_of_pairs(model), []
+        self._scheme = scheme_of("ovo" if is_of_pairs(model) else "ovr", len(self._classes))
+        self._columns = []
         for part in parts:
             is_pairwise = getattr(model, "pairwise_indices_", None) is not None
             self._columns.append(part.rows if is_pairwise else slice(None))
@@ -432,10 +433,7 @@ class _ProvenParts:
                 solution = read_model(solution, {}, of_labels)
             self._parts.append(_Proven(solution, of_part, part.y, part.sample_weight, accuracy, n_jobs))
         self.certificates = [part.certificates[0] for part in self._parts]
-        self.names = self._scheme().names(self._classes)
-
-    def _scheme(self) -> Any:
-        return scheme_of("ovo" if self._has_pairs else "ovr", len(self._classes))
+        self.names = self._scheme.names(self._classes)
 
     def n_different(self) -> int:
         """See `_Proven.n_different`."""
@@ -452,7 +450,7 @@ class _ProvenParts:
             ]
         )
         # The second class of a pair is positive in OneVsOneClassifier, the first one here.
-        return self._scheme().predict(-scores if self._has_pairs else scores, self._classes)
+        return self._scheme.predict(-scores if self._scheme.has_pairs else scores, self._classes)
 
     def advice(self) -> str:
         """Return the advice for the part with the largest gap."""

@@ -15,17 +15,7 @@ from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.predictions import check_exportable, selected
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
-from margins.readers.models import KERNELS as PARAMETERS
-from margins.readers.models import (
-    SOLVERS,
-    KernelFile,
-    LinearFile,
-    ModelText,
-    by_sorted_label,
-    integer_label,
-    linear_file,
-    text_of,
-)
+from margins.readers import models
 from margins.readers.svmlight import CsrArrays
 from margins.training.schemes import fitted_scheme, scheme_of
 
@@ -78,16 +68,16 @@ def load_libsvm(path: Any, *, n_features: int | None = None) -> MarginClassifier
     True
     """
     with open(path, "rb") as file:
-        model = ModelText(file.read(), os.fspath(path)).model()
+        model = models.ModelText(file.read(), os.fspath(path)).model()
     classifier = classifier_of_file(model, path)
     if n_features is not None:
         _widen(classifier, n_features)
     return classifier
 
 
-def classifier_of_file(model: LinearFile | KernelFile, path: Any) -> MarginClassifier:
+def classifier_of_file(model: models.LinearFile | models.KernelFile, path: Any) -> MarginClassifier:
     """Return the classifier in the contents of a file."""
-    return _from_linear(model) if isinstance(model, LinearFile) else _from_kernel(model, path)
+    return _from_linear(model) if isinstance(model, models.LinearFile) else _from_kernel(model, path)
 
 
 def dump_libsvm(classifier: Any, path: Any) -> None:
@@ -111,20 +101,20 @@ def dump_libsvm(classifier: Any, path: Any) -> None:
     --------
     load_libsvm : Reads such files.
     """
-    contents = text_of(model_file(classifier))
+    contents = models.text_of(model_file(classifier))
     with open(path, "wb") as file:
         file.write(contents)
 
 
-def model_file(classifier: Any) -> LinearFile | KernelFile:
+def model_file(classifier: Any) -> models.LinearFile | models.KernelFile:
     """Return a fitted classifier in the form of one of the two programs."""
     classifier = selected(classifier)
     check_exportable(classifier, "dump_libsvm")
     scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_") and not scheme.has_pairs:
-        file: LinearFile = linear_file(classifier, dense_coef(classifier))
+        file: models.LinearFile = models.linear_file(classifier, dense_coef(classifier))
         return file
-    labels = [integer_label(label) for label in classifier.classes_.tolist()]
+    labels = [models.integer_label(label) for label in classifier.classes_.tolist()]
     if len(labels) > 2 and not scheme.has_pairs:
         raise TypeError(
             "classifier of dump_libsvm must separate pairs of classes, as LIBSVM does. Got one-vs-rest "
@@ -133,7 +123,7 @@ def model_file(classifier: Any) -> LinearFile | KernelFile:
     return _kernel_file(classifier, labels)
 
 
-def _kernel_file(classifier: Any, labels: list[int]) -> KernelFile:
+def _kernel_file(classifier: Any, labels: list[int]) -> models.KernelFile:
     """Return LIBSVM's form of a classifier with a kernel, or of linear pairs of classes."""
     rho, kernel = -classifier.intercept_, classifier.kernel_
     if hasattr(classifier, "coef_"):  # the weight vectors are the support vectors
@@ -143,7 +133,7 @@ def _kernel_file(classifier: Any, labels: list[int]) -> KernelFile:
             coefficients[row, second - 1] = 1.0
         n_support = [n_classes - 1 - first for first in range(n_classes)]
         vectors = _csr_arrays(dense_coef(classifier))
-        return KernelFile("linear", {}, labels, rho, n_support, coefficients, vectors)
+        return models.KernelFile("linear", {}, labels, rho, n_support, coefficients, vectors)
     coefficients, n_support = classifier.dual_coef_.T, classifier.n_support_.tolist()
     order = np.arange(len(coefficients))
     if len(labels) == 2:  # LIBSVM's first class is positive
@@ -156,8 +146,8 @@ def _kernel_file(classifier: Any, labels: list[int]) -> KernelFile:
     else:
         vectors = _csr_arrays(classifier.support_vectors_[order])
     name = next((name for name, ours in NAMES.items() if ours == kernel.name), kernel.name)
-    parameters = {key: getattr(kernel, key) for key in PARAMETERS[name]}
-    return KernelFile(name, parameters, labels, rho, n_support, coefficients[order], vectors)
+    parameters = {key: getattr(kernel, key) for key in models.KERNELS[name]}
+    return models.KernelFile(name, parameters, labels, rho, n_support, coefficients[order], vectors)
 
 
 def _csr_arrays(X: Any) -> CsrArrays:
@@ -166,16 +156,16 @@ def _csr_arrays(X: Any) -> CsrArrays:
     return CsrArrays(X.data, X.indices, X.indptr, X.shape, np.zeros(X.shape[0], np.int64))
 
 
-def _from_linear(model: LinearFile) -> MarginClassifier:
+def _from_linear(model: models.LinearFile) -> MarginClassifier:
     """Return the classifier in a file of LIBLINEAR."""
-    classifier = MarginClassifier(loss=SOLVERS[model.solver], fit_intercept=model.bias > 0)
+    classifier = MarginClassifier(loss=models.SOLVERS[model.solver], fit_intercept=model.bias > 0)
     if model.bias > 0:
         classifier.intercept_scaling = model.bias
-    classes, coef, intercept = by_sorted_label(model)
+    classes, coef, intercept = models.by_sorted_label(model)
     return _fitted(classifier, coef_=coef, intercept_=intercept, classes_=classes, kernel_=LINEAR)
 
 
-def _from_kernel(model: KernelFile, path: Any) -> MarginClassifier:
+def _from_kernel(model: models.KernelFile, path: Any) -> MarginClassifier:
     """Return the classifier in a file of LIBSVM, whose classes may be in any order."""
     if model.has_probabilities:
         text = f"{os.fspath(path)}: probA and probB are left out: predictions are by scores."
