@@ -11,16 +11,7 @@ from contextlib import suppress
 
 import click
 
-from margins.cli import options
-from margins.cli.errors import (
-    EXIT_CODES,
-    FAILED,
-    INTERRUPTED,
-    UNREAD,
-    UNREADABLE,
-    WRONG_USAGE,
-    CommandError,
-)
+from margins.cli import errors, options
 from margins.optional import MissingPackage
 from margins.readers.malformed import MalformedFile
 
@@ -41,7 +32,7 @@ def runs(module):
     return decorate
 
 
-@click.group(cls=options.Group, context_settings=CONTEXT, epilog=EXIT_CODES)
+@click.group(cls=options.Group, context_settings=CONTEXT, epilog=errors.EXIT_CODES)
 @click.version_option(package_name="scikit-margins", prog_name="margins")
 def cli():
     """Large-margin classifiers that prove how good they are.
@@ -269,17 +260,17 @@ def main(arguments=None):
         result = cli.main(arguments, prog_name="margins", standalone_mode=False)
         sys.stdout.flush()
         return result or 0
-    except CommandError as error:
+    except errors.CommandError as error:
         return _failed(error, error.exit_code)
     except MalformedFile as error:
-        return _failed(error, UNREADABLE)
+        return _failed(error, errors.UNREADABLE)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _failed("interrupted; no file was written", INTERRUPTED)
+        return _failed("interrupted; no file was written", errors.INTERRUPTED)
     except SystemExit:
         if sys.stdout is stream:
             raise
@@ -289,17 +280,17 @@ def main(arguments=None):
     except OSError as error:  # from standard output, or from the folder for finished fits
         _forget_output()
         name = error.filename or "standard output"
-        return _failed(f"{name}: cannot be written: {error.strerror or error}", UNREADABLE)
+        return _failed(f"{name}: cannot be written: {error.strerror or error}", errors.UNREADABLE)
     except (MissingPackage, TypeError, ValueError) as error:  # data or parameters are not allowed
-        return _failed(error, WRONG_USAGE)
+        return _failed(error, errors.WRONG_USAGE)
     except Exception as error:  # from plug-ins, or a lack of memory
-        return _failed(f"{type(error).__name__}: {error}", FAILED)
+        return _failed(f"{type(error).__name__}: {error}", errors.FAILED)
 
 
 def _closed_pipe():
     """Return the exit code for output that nothing reads, as of a Unix tool that a signal ends."""
     _forget_output()
-    return UNREAD
+    return errors.UNREAD
 
 
 def _forget_output():

@@ -29,8 +29,8 @@ def docstring_of(name):
     return next(ast.get_docstring(node) for node in classes if getattr(node, "name", None) == kind)
 
 
-def entries():
-    """Return a dict with the name, the package and the summary, or the error, of every algorithm."""
+def list_(as_json):
+    """Print every algorithm, with its summary or its error, and return the exit code."""
     algorithms = []
     for name in margins.available():
         try:
@@ -39,19 +39,13 @@ def entries():
         except Exception as error:  # plug-ins may raise any exception
             sentence = f"BROKEN: {error}"
         algorithms.append({"name": name, "package": provider(name), "summary": sentence})
-    return algorithms
-
-
-def list_(as_json):
-    """Print every algorithm, and return the exit code."""
-    algorithms = entries()
     if as_json:
         print_json(algorithms)
         return DONE
     lines = [(each["name"], each["package"] or "registered", each["summary"]) for each in algorithms]
     print(aligned(lines, left=(0, 1, 2)))
-    for package, error in unreadable().items():
-        print(f"NOT READ: entry points of package {package!r}: {error}")
+    for package, problem in unreadable().items():
+        print(f"NOT READ: entry points of package {package!r}: {problem}")
     return DONE
 
 

@@ -5,6 +5,7 @@ from margins.cli.files import ONNX, check_replaceable, contents_of, write_whole
 from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import classifier_of, read_samples
 from margins.optional import require
+from margins.readers.models import LinearFile, ModelText, is_model, linear_file, text_of
 from margins.text import aligned
 
 # The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
@@ -14,10 +15,7 @@ WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
 
 def parameters_of(settings):
-    """Return a dict of parameters from texts ``name=value``.
-
-    Values are Python literals or true, false, none and inf; anything else is text.
-    """
+    """Return a dict of parameters from texts ``name=value``."""
     parameters = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -31,7 +29,7 @@ def parameters_of(settings):
 
 
 def value_of(text):
-    """Return the value that a text stands for."""
+    """Return the value of a text: true, false, none, inf, a Python literal, or the text itself."""
     if text.lower() in WORDS:
         return WORDS[text.lower()]
     for read in (int, float):
@@ -116,8 +114,6 @@ def contents_of_model(model, as_text):
         file = io.BytesIO()
         persistence.dump(model, file)
         return file.getvalue()
-    from margins.readers.models import linear_file, text_of
-
     try:
         if getattr(model, "is_light", False):
             return text_of(linear_file(model, model.coef_))
@@ -160,12 +156,7 @@ def model_and_samples(classifier, scale, *sources):
 
 
 def read_model(path, trusted=(), as_file=False):
-    """Return the model in a file; `trusted` has the names of plug-in types that it may contain.
-
-    `as_file`: LIBLINEAR's text may stay a LinearFile.
-    """
-    from margins.readers.models import LinearFile, ModelText, is_model
-
+    """Return the model in a file, of `trusted` plug-in types too; `as_file`: it may be a LinearFile."""
     contents = b"" if path.lower().endswith(SKOPS) else contents_of(path)
     if is_model(contents):
         model = ModelText(contents, path).model()

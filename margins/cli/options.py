@@ -225,8 +225,6 @@ algorithm = click.option(
 )
 DATA = click.argument("data", metavar="DATA")
 SEVERAL = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-# "DATA [OUTPUT]" or, with -o, data files alone.
 FILES_AND_OUTPUT = click.argument("files", nargs=-1, required=True, metavar="DATA... [OUTPUT]")
-# "DATA MODEL" or, with -o, data files alone.
 FILES = click.argument("files", nargs=-1, required=True, metavar="DATA... [MODEL]")
 MODEL = click.argument("model", metavar="MODEL")

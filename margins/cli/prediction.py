@@ -14,6 +14,7 @@ from margins.cli.samples import (
     read_points,
     read_training_samples,
 )
+from margins.readers.models import LinearFile
 from margins.text import aligned
 
 
@@ -25,8 +26,6 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     sources, model_path = [read(name) for name in data], model
     if as_json:
         check_output()
-    from margins.readers.models import LinearFile
-
     model = read_model(model, trusted, as_file=True)
     if isinstance(model, LinearFile):
         classes, predicted_of = sorted(model.labels), _predicted_by_file

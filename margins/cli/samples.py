@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
 from margins.cli.output import note
+from margins.readers.svmlight import LARGEST_INDEX, matrix_of, note_of_skipped, parsed
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -107,8 +108,6 @@ class Samples(NamedTuple):
 
 def read_arrays(source, *, to_train):
     """Return the CsrArrays of a file in svmlight's format, of few enough features to train on."""
-    from margins.readers.svmlight import LARGEST_INDEX, note_of_skipped, parsed
-
     source.check_options(needs_labels=True)
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
@@ -128,8 +127,6 @@ def read_samples(*sources):
         samples = Samples(*read_tables(sources))
         pyarrow.default_memory_pool().release_unused()  # the fit needs it
         return samples
-    from margins.readers.svmlight import matrix_of
-
     return Samples(*matrix_of(arrays_of(sources)))
 
 
@@ -212,8 +209,6 @@ def read_points(source, trained, *, needs_labels):
             lacking = "categories that are not in the model become zeros"
             note_of(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
         return Samples(X, y)
-    from margins.readers.svmlight import matrix_of
-
     X, y = matrix_of(read_point_arrays(source, trained))
     if X.shape[1] > d:
         X = X[:, :d]
@@ -233,8 +228,6 @@ def read_training_samples(sources, trained):
 
         X = pandas.concat([part.X for part in parts])
         return Samples(X, np.concatenate([part.y for part in parts]))
-    from margins.readers.svmlight import matrix_of
-
     parts = [read_point_arrays(source, trained, may_have_more=False) for source in sources]
     return Samples(*matrix_of(_joined(parts), trained.n_features))
 

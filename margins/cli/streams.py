@@ -12,6 +12,7 @@ import warnings
 
 from margins.cli.errors import CommandError, samples_in_files, unreadable
 from margins.cli.files import COMPRESSED
+from margins.cli.models import with_columns
 from margins.cli.samples import MOST_FEATURES, name_of, note_of
 
 # Bytes of memory that reading and training take per byte of text, and per value of Parquet: about the
@@ -113,7 +114,6 @@ def _of_svmlight(classifier, sources, scale):
     import numpy as np
     from scipy import sparse
 
-    from margins.cli.models import with_columns
     from margins.data.chunks import Chunks
     from margins.readers.svmlight import svmlight_parts
 
@@ -142,7 +142,6 @@ def _of_svmlight(classifier, sources, scale):
 def _of_tables(classifier, sources, scale):
     import numpy as np
 
-    from margins.cli.models import with_columns
     from margins.cli.tables import features_of
     from margins.data.chunks import Chunks
     from margins.readers.csv import lines_of_csv

@@ -63,11 +63,7 @@ def table_of(source):
 
 
 def features_of(source, table, needs_labels, trained=None, unknown=None):
-    """Return the features of a table, a data frame, and its labels, a Distinct or None.
-
-    Categories are str, all other columns float64. With `trained`, the columns are those of a model, and
-    a text that counts the categories that it lacks is appended to `unknown`.
-    """
+    """Return X, with str in categories, and labels; `unknown` gets texts on categories not `trained`."""
     import pandas
 
     target = source.target if needs_labels else None

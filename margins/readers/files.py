@@ -9,6 +9,7 @@ from collections.abc import Iterable
 TEXT_BYTES = 1 << 25
 # Quoted text, in which two quotes stand for one, and the closing quote if there is one.
 CLOSING = re.compile(rb'[^"]*(?:""[^"]*)*"?')
+# Only a quote at the start of a field opens quoted text; others, as in 5" pipe, are ordinary characters.
 QUOTED = rb'"(?:(?<=[%b\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)'  # a literal first byte is fast
 
 
@@ -35,11 +36,7 @@ def check_not_empty(parts, paths, name):
 
 
 def ranges_of_lines(path, n_bytes, begin=0, delimiter=None):
-    """Divide a file at line ends, and yield (begin, end) of parts of at least `n_bytes`.
-
-    With a delimiter, the lines are CSV, and no part ends within quotes. Only a quote at the start of a
-    field opens quoted text; others, as in ``5" pipe``, are ordinary characters.
-    """
+    """Yield (begin, end) of parts of at least `n_bytes` that end with a line, of CSV not in quotes."""
     quoted = None if delimiter is None else re.compile(QUOTED % re.escape(delimiter.encode()))
     size = os.path.getsize(path)
     with open(path, "rb") as file:

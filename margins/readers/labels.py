@@ -33,16 +33,13 @@ def kind_of(labels):
 
 
 def labels_to_train(labels):
-    """Return labels as a model will predict them (ndarray of integers, bool or str, shape (m,)).
-
-    Text that is all whole numbers becomes int64. Other text stays as written, except that equal labels
-    in different spellings, such as 1 and 1.0, become one label.
-    """
+    """Return labels as a model will predict them (ndarray of integers, bool or str, shape (m,))."""
     kind = kind_of(labels)
     if labels.kind != "text":
         return labels_of(labels, kind)
     allowed = "must be text of one line, without control characters"
     _check(labels, allowed, lambda label: CONTROLS.intersection(text_of(label)))
+    # Text stays as written, except whole numbers, and equal labels in different spellings.
     spellings = {}
     for value in labels.values:
         spellings.setdefault(text_of(value), set()).add(_as_written(value))

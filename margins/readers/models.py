@@ -201,7 +201,6 @@ class ModelText:
                     got = word[0][:40].decode(errors="replace")
                     problem = f"a weight must be a finite number. Got {got!r}."
                     return MalformedFile(self._path, number, word.start() + 1, problem)
-        return None
 
     def _kernel(self):
         import numpy as np
