@@ -107,15 +107,14 @@ def _fit(model, classifier, samples, is_direct, show):
 
 
 @contextlib.contextmanager
-def messages_of(show, *models):
+def messages_of(show, model=None):
     """Return a context with the list of its warnings, as text; `show` gets lines of progress."""
     from margins.estimators.messages import progress_to
 
-    classifiers = [classifier_of(model) for model in models if show is not None]
-    reporting = [classifier for classifier in classifiers if hasattr(classifier, "verbose")]
-    verbosity, messages = [classifier.verbose for classifier in reporting], []
-    for classifier in reporting:
-        classifier.verbose = 1
+    classifier, messages = None if show is None else classifier_of(model), []
+    reports = hasattr(classifier, "verbose")
+    if reports:
+        verbose, classifier.verbose = classifier.verbose, 1
     try:
         with (
             warnings.catch_warnings(record=True) as caught,
@@ -124,7 +123,7 @@ def messages_of(show, *models):
             warnings.simplefilter("always")
             yield messages
     finally:
-        for classifier, verbose in zip(reporting, verbosity, strict=True):
+        if reports:
             classifier.verbose = verbose
     messages += dict.fromkeys(str(warning.message) for warning in caught)
 
