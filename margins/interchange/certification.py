@@ -32,14 +32,7 @@ from margins.data.validation import (
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
-from margins.interchange.solutions import (
-    CALLER,
-    Part,
-    Solution,
-    TrainingSamples,
-    is_of_pairs,
-    read_model,
-)
+from margins.interchange.solutions import CALLER, Part, Solution, TrainingSamples, has_pairs, read_model
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.linalg.threads import n_threads_of, team_of
@@ -421,7 +414,7 @@ class _ProvenParts:
 
     def __init__(self, model: Any, parts: list[Part], X: Any, accuracy: float, n_jobs: Any) -> None:
         self._X, self._classes, self._parts = X, np.asarray(model.classes_), []
-        self._scheme = scheme_of("ovo" if is_of_pairs(model) else "ovr", len(self._classes))
+        self._scheme = scheme_of("ovo" if has_pairs(model) else "ovr", len(self._classes))
         self._columns = []
         for part in parts:
             is_pairwise = getattr(model, "pairwise_indices_", None) is not None

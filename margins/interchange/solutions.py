@@ -306,7 +306,7 @@ def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Training
     return Solution(optimum, None, intercept, dual_coef=values)
 
 
-def is_of_pairs(model: Any) -> bool:
+def has_pairs(model: Any) -> bool:
     """Return whether a model has an estimator for each pair of several classes."""
     return hasattr(model, "pairwise_indices_") and len(model.classes_) > 2
 
@@ -317,11 +317,11 @@ def _meta(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> list[
     classes, y, weight = np.asarray(model.classes_), samples.y, samples.weight
     if y is None:
         raise ValueError(f"X of {CALLER} must be in memory for a {type(model).__name__}. Got chunks.")
-    has_pairs, parts = is_of_pairs(model), []
-    labels = scheme_of("ovo" if has_pairs else "ovr", len(classes)).labels(classes)
+    is_ovo, parts = has_pairs(model), []
+    labels = scheme_of("ovo" if is_ovo else "ovr", len(classes)).labels(classes)
     for estimator, label in zip(model.estimators_, labels, strict=True):
-        rows = np.flatnonzero(np.isin(y, label)) if has_pairs else slice(None)
-        positive = label[1] if has_pairs else label
+        rows = np.flatnonzero(np.isin(y, label)) if is_ovo else slice(None)
+        positive = label[1] if is_ovo else label
         of_part = None if weight is None else weight[rows]
         parts.append(Part(estimator, rows, (y[rows] == positive).astype(int), of_part))
     return parts
