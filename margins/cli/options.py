@@ -1,12 +1,16 @@
 """Arguments and options that several commands share."""
 
 import functools
+from typing import NamedTuple
 
 import click
 
 from margins.cli.errors import CommandError
-from margins.cli.samples import FORMATS, Source
 from margins.optional import require
+
+FORMATS = ("auto", "svmlight", "csv", "parquet")
+SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 # Options of LIBLINEAR's and LIBSVM's commands, and what they are here.
 OF_LIBLINEAR = {
@@ -45,6 +49,69 @@ class Group(click.Group):
     """A group of commands that reject an option given twice."""
 
     command_class = Command
+
+
+class Source(NamedTuple):
+    """A file of samples, and the options for reading it."""
+
+    path: str  # "-": standard input
+    format: str = "auto"  # one of `FORMATS`; "auto": by the extension
+    target: str | None = None  # label column of a table
+    categorical: tuple[str, ...] = ()  # columns of categories in a table
+    zero_based: bool = False  # True: indices in svmlight's format begin at 0
+    quiet: bool = False  # True: no notes about features or values that are ignored
+    given_delimiter: str | None = None  # of the columns of CSV; None: by the extension
+
+    @property
+    def kind(self):
+        """The format: "svmlight", "csv" or "parquet"."""
+        if self.format != "auto":
+            return self.format
+        by_default = "svmlight" if self.given_delimiter is None else "csv"
+        return next((kind for end, kind in SUFFIXES.items() if self._name.endswith(end)), by_default)
+
+    @property
+    def delimiter(self):
+        """The character between the columns of CSV."""
+        return self.given_delimiter or ("\t" if self._name.endswith(".tsv") else ",")
+
+    @property
+    def _name(self):
+        """The path without the extension of a compression."""
+        name = self.path.lower()
+        for compression in COMPRESSIONS:
+            name = name.removesuffix(compression)
+        return name
+
+    @property
+    def first_index(self):
+        """The index of the first feature in svmlight's format: 0 or 1."""
+        return 0 if self.zero_based else 1
+
+    @property
+    def is_table(self):
+        """True if the file has columns with names."""
+        return self.kind != "svmlight"
+
+    def check_options(self, needs_labels):
+        """Raise CommandError if an option is for another format, or --target is needed but missing."""
+        if self.is_table and self.zero_based:
+            raise CommandError(
+                f"{self.path}: --zero-based is for svmlight's format, but this file is read as a table. "
+                "Leave it out, or give --format svmlight."
+            )
+        if self.given_delimiter is not None and self.kind != "csv":
+            raise CommandError(
+                f"{self.path}: --delimiter is for CSV, but this file is read as {self.kind}. Leave it "
+                "out, or give --format csv."
+            )
+        if self.is_table and needs_labels and self.target is None:
+            raise CommandError(f"{self.path}: a table needs --target NAME, the label column.")
+        if not self.is_table and (self.target is not None or self.categorical):
+            raise CommandError(
+                f"{self.path}: --target and --categorical are for tables, but this file is read in "
+                "svmlight's format. If it is a table, give --format csv or --format parquet."
+            )
 
 
 def of_source(command):

@@ -18,7 +18,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from margins.cli.errors import CommandError
-from margins.cli.samples import Source, read_samples
+from margins.cli.options import Source
+from margins.cli.samples import read_samples
 from margins.readers.malformed import MalformedFile
 from margins.readers.svmlight import svmlight_parts
 from margins.readers.tables import csv_parts, parquet_parts

@@ -10,7 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import margins
-from margins.cli.samples import Source, read_samples
+from margins.cli.options import Source
+from margins.cli.samples import read_samples
 from margins.persistence import dump
 
 pandas = pytest.importorskip("pandas")

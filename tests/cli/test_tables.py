@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from properties import examples
 
 from margins.cli.errors import CommandError
-from margins.cli.samples import Source, TrainingColumns, read_points, read_samples
+from margins.cli.options import Source
+from margins.cli.samples import TrainingColumns, read_points, read_samples
 from margins.readers.malformed import MalformedFile
 
 HEADER = "size,colour,label\n"
