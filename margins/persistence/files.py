@@ -174,6 +174,8 @@ def load(file: str | os.PathLike[str] | IO[bytes], *, trusted: Iterable[str] = (
             contents = stream.read()
     else:
         label, contents = "The file", file.read()
+    if not contents:
+        raise ValueError(f"{label} is not a model file of skops, or is damaged: it is empty.")
     model: Any = _object_of(contents, label, set(trusted))
     for part in _parts_of(model, label):
         with _errors_named(part, label):

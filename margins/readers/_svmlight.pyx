@@ -95,6 +95,8 @@ cdef const char *read_number(const char *p, double *value) except? NULL:
             if exponent < 100000:
                 exponent = 10 * exponent + (p[0] - c'0')
             p += 1
+        if exponent >= 100000:
+            n_digits = 99  # Python counts further
         if exponent_is_negative:
             exponent = -exponent
     exponent += shift

@@ -120,6 +120,8 @@ class ModelText:
             self._end, self._n_lines = (len(self._text) if end < 0 else end + 1), self._n_lines + 1
             name, _, value = line.partition(b" ")
             if name == last:
+                if value:
+                    raise self._malformed(self._n_lines, f"a line {last.decode()!r} must end there")
                 break
             if end < 0 or not name:
                 raise self._malformed(
@@ -146,14 +148,14 @@ class ModelText:
 
     def _numbers(self, name, length=1, kind=float, smallest=-math.inf):
         """Return the numbers of a line of the head."""
-        words = self._words(name, length)
+        words, largest = self._words(name, length), 2.0**31 if kind is int else math.inf
         for word in words:
             try:
-                value = kind(word)
+                value = kind(word) if "_" not in word else math.nan
             except ValueError:
                 value = math.nan
-            if not smallest <= value < math.inf or value == -math.inf:
-                what = "an integer" if kind is int else "a finite number"
+            if not smallest <= value < largest or value == -math.inf:
+                what = "an integer of 32 bits" if kind is int else "a finite number"
                 limit = f" of at least {smallest}" if smallest > -math.inf else ""
                 problem = f"{name} must be {what}{limit}. Got {word[:40]!r}"
                 raise self._malformed(self._lines[name], problem)

@@ -64,7 +64,9 @@ def test_a_number_between_two_doubles_goes_to_the_even_one(mantissa, exponent, o
     assert read_value(text) == float(text)
 
 
-@pytest.mark.parametrize("text", ["1e-400", "0." + "0" * 39 + "1", "5.", "-.5", "-0"])
+@pytest.mark.parametrize(
+    "text", ["1e-400", "0." + "0" * 39 + "1", "5.", "-.5", "-0", "0." + "0" * 100001 + "1e100010"]
+)
 def test_unusual_numbers(text):
     value = read_value(text)
     assert value == float(text) and math.copysign(1, value) == math.copysign(1, float(text))
