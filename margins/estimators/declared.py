@@ -4,11 +4,11 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, dataclass_transform
 
 from margins.estimators.names import display_name
-from margins.parameters import describe_parameters, parameter, with_advice
+from margins.parameters import check, describe_parameters, parameter, with_advice
 
 ATTRIBUTES = """
 Attributes
@@ -182,8 +182,12 @@ def _make_defaults(cls: type[Any]) -> None:
         inherited |= getattr(base, "__dataclass_fields__", {})
     annotations = dict(cls.__annotations__)  # assigned below: since Python 3.14 they are made on demand
     for name in inherited.keys() & vars(cls).keys() - annotations.keys():
+        value, metadata = vars(cls)[name], inherited[name].metadata
+        if "allowed" not in metadata or isinstance(value, Field):
+            continue  # dataclasses says that a field lacks a type
+        check(name, cls.__name__, value, metadata["allowed"])
         annotations[name] = inherited[name].type
-        setattr(cls, name, field(default=vars(cls)[name], metadata=inherited[name].metadata))
+        setattr(cls, name, field(default=value, metadata=metadata))
     cls.__annotations__ = annotations
 
 

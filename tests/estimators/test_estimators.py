@@ -22,6 +22,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import assert_same_fit, by_rules, clouds, make
 from sklearn.exceptions import ConvergenceWarning
 
+import margins
+from margins.parameters import BOOLEAN, parameter
+
 LABELS = {
     "str": np.array(["ham", "spam", "zebra"]),
     "object": np.array(["ham", "spam", "zebra"], dtype=object),
@@ -265,3 +268,17 @@ def test_newton_steps_over_few_samples_have_no_order():
     X, y = clouds(n_classes=3)
     one, other = (make("auto", random_state=seed).fit(X, y) for seed in (7, 8))
     assert_same_fit(other, one)
+
+
+def test_values_that_a_class_assigns_to_parameters_are_defaults_and_checked():
+    class Longer(margins.get("pdm")):
+        """More epochs."""
+
+        max_iter = 7
+
+    assert Longer().max_iter == 7 and Longer(max_iter=8).max_iter == 8
+    with pytest.raises(ValueError, match=r"max_iter of Wrong must be an integer in .* Got 2\.5"):
+        type("Wrong", (margins.MarginClassifier,), {"max_iter": 2.5})
+    untyped = parameter(BOOLEAN, "Without a type.", default=True)
+    with pytest.raises(TypeError, match="no type annotation"):
+        type("Untyped", (margins.MarginClassifier,), {"verbose": untyped})
