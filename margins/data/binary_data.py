@@ -53,16 +53,17 @@ def packed(X):
     if d < MIN_PACKED or X.nnz > MAX_FILLED * d:
         return X, None
     data, indices, starts = csr_arrays(X)
+    data, indices = data[: X.nnz], indices[: X.nnz]  # SciPy allows longer arrays
     occurs = np.zeros(d, dtype=bool)
     occurs[indices] = True
     columns = np.flatnonzero(occurs)
-    if 2 * len(columns) > d:
+    if not 0 < 2 * len(columns) <= d:
         return X, None
     places = np.empty(d, dtype=indices.dtype)
     places[columns] = np.arange(len(columns))
     shape = X.shape[0], len(columns)
     if isinstance(X, CsrArrays):
-        return X._replace(columns=places[indices], shape=shape), columns
+        return X._replace(values=data, columns=places[indices], shape=shape), columns
     of_columns = type(X)((data, places[indices], starts), shape=shape)
     of_columns.has_canonical_format = X.has_canonical_format
     return of_columns, columns

@@ -49,6 +49,8 @@ from margins.training.training_set import TrainingSet
 
 # A free intercept adds this share to the squared norm of the median sample.
 SHARE_OF_INTERCEPT = 0.01
+# Numbers of threads, as joblib counts them.
+JOBS = optional(AnyOf(Interval(-math.inf, -1, "right", integer=True), COUNT))
 
 
 class Algorithm(Declared):
@@ -94,7 +96,7 @@ class Algorithm(Declared):
         default=None,
     )
     n_jobs: int | None = parameter(
-        optional(AnyOf(Interval(-math.inf, -1, "right", integer=True), COUNT)),
+        JOBS,
         "Number of threads that train classes in parallel, counted as in joblib. Spare threads share "
         "the passes of large problems, and all share predictions with kernels. Results do not depend "
         "on it.",
@@ -108,7 +110,6 @@ class Algorithm(Declared):
 
     loss, multi_class = "squared_hinge", "ovr"
     prefers_cached = False  # see `Training`
-    packs_columns = False  # True: features that no sample has take no part in a fit
     # The quantity that sample weights multiply: see `Specification.weights`.
     WEIGHTS_MULTIPLY: ClassVar[Literal["C", "C or updates", "updates", "relative updates"]] = "C"
 
@@ -132,7 +133,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if self.packs_columns and is_sparse(X):
+            if is_sparse(X) and _packs_columns(type(self)):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)
@@ -245,7 +246,6 @@ class PlannedAlgorithm(Algorithm):
     )
 
     prefers_cached = True  # for `decomposition`: see `Training`
-    packs_columns = True
     is_light = False  # True: begin with solvers that import NumPy alone, as the command line does
 
     def check_parameters(self) -> None:
@@ -315,3 +315,11 @@ class PlannedAlgorithm(Algorithm):
 def has_callbacks(estimator: Any) -> bool:
     """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
     return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")
+
+
+def _packs_columns(cls):
+    """Return whether features that no sample has take no part in a fit: if no hook sees them."""
+    hooks = ("centre", "phases", "plan", "specification")
+    return issubclass(cls, PlannedAlgorithm) and all(
+        getattr(cls, hook) is getattr(PlannedAlgorithm, hook) for hook in hooks
+    )

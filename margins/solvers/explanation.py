@@ -83,7 +83,7 @@ def explanation_of(training_set, of_problem, problem, specification, plan, kerne
     n_stored = X.shape[0] * X.shape[1] if training_set.is_kernel else int(rows_of(X).n_stored)
     return Explanation(
         n_samples=X.shape[0],
-        n_features=X.shape[1],
+        n_features=training_set.samples.n_features,
         n_nonzeros=n_stored,
         n_problems=training_set.scheme.n_problems,
         loss=loss.name if loss.is_finite else "hard margin",

@@ -60,3 +60,34 @@ def test_folds_paths_and_certificates_of_wide_samples(hashed):
         for X in (wide, narrow)
     ]
     np.testing.assert_allclose(left_out[0].scores, left_out[1].scores, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_samples_without_any_feature_and_arrays_that_are_too_long(hashed, multi_class):
+    nothing = sparse.csr_matrix((4, D))
+    classifier = margins.MarginClassifier(fit_intercept=False, multi_class=multi_class)
+    assert not classifier.fit(nothing, [0, 1, 2, 1]).coef_.any() and classifier.converged_
+    wide, _, _, labels = hashed
+    expected = margins.MarginClassifier(random_state=0).fit(wide, labels)
+    longer = wide.copy()  # SciPy allows what follows the last row
+    longer.data = np.append(wide.data, 1.0)
+    longer.indices = np.append(wide.indices, D + 7).astype(wide.indices.dtype)
+    found = margins.MarginClassifier(random_state=0).fit(longer, labels)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+def test_hooks_and_explanations_see_the_features_of_X(hashed):
+    wide, _, used, labels = hashed
+    seen = []
+
+    class Watched(margins.MarginClassifier):
+        """A classifier that looks at its features."""
+
+        def centre(self, X):
+            seen.append(X.shape[1])
+            return super().centre(X)
+
+    Watched().fit(wide, labels)
+    assert seen == [D]
+    np.testing.assert_array_equal(margins.MarginClassifier().training_set(wide, labels).columns, used)
+    assert margins.MarginClassifier().explain(wide, labels).n_features == D
