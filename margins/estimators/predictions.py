@@ -20,12 +20,15 @@ from margins.data.validation import (
     validate_points,
 )
 from margins.estimators._typed import ClassifierMixin, available_if
+from margins.estimators.algorithm import JOBS
 from margins.estimators.declared import Declared
 from margins.estimators.fitted import dense_coef, fitted_model
 from margins.estimators.names import display_name
 from margins.linalg.threads import n_threads_of, team_of
+from margins.parameters import check
 from margins.partitions.samples import named
 from margins.partitions.sources import check_dimensions, check_held_by_chunks, dask_parts
+from margins.training.fit import LinearModel
 from margins.training.schemes import fitted_scheme
 
 # Values of `averaging` whose model is not a weight vector.
@@ -80,8 +83,12 @@ class PredictionsMixin(ClassifierMixin, Declared):
 
     def _scores(self, X):
         """Return the scores of validated X (ndarray of float64, shape (n_samples, n_problems))."""
-        with team_of(1 if self.n_jobs is None else n_threads_of(self.n_jobs)):
-            return fitted_model(self).scores(X)
+        model = fitted_model(self)
+        if isinstance(model, LinearModel):
+            return model.scores(X)
+        check("n_jobs", self._display_name("predict"), self.n_jobs, JOBS)
+        with team_of(n_threads_of(self.n_jobs)):
+            return model.scores(X)
 
     @overload
     def predict(self, X: LazyMatrix) -> Any: ...

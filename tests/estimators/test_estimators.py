@@ -282,3 +282,14 @@ def test_values_that_a_class_assigns_to_parameters_are_defaults_and_checked():
     untyped = parameter(BOOLEAN, "Without a type.", default=True)
     with pytest.raises(TypeError, match="no type annotation"):
         type("Untyped", (margins.MarginClassifier,), {"verbose": untyped})
+
+
+def test_threads_of_predictions_are_checked_where_they_are_used():
+    X, y = clouds(m=60, n_classes=2)
+    linear = margins.MarginClassifier(random_state=0).fit(X, y)
+    kernel = margins.MarginClassifier(kernel="rbf", random_state=0).fit(X, y)
+    expected = kernel.decision_function(X)
+    assert (linear.set_params(n_jobs="x").predict(X) == y).mean() > 0.5
+    np.testing.assert_array_equal(kernel.set_params(n_jobs=3).decision_function(X), expected)
+    with pytest.raises(ValueError, match=r"n_jobs of MarginClassifier.predict must be .* Got 0"):
+        kernel.set_params(n_jobs=0).predict(X)
