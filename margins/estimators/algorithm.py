@@ -312,11 +312,6 @@ class PlannedAlgorithm(Algorithm):
         return centre_of(X)
 
 
-def has_callbacks(estimator: Any) -> bool:
-    """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
-    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")
-
-
 def _packs_columns(cls):
     """Return whether features that no sample has take no part in a fit: if no hook sees them."""
     hooks = ("centre", "phases", "plan", "specification")

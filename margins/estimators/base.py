@@ -11,8 +11,14 @@ from margins.data.chunks import Chunks
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import Samples, is_plain, validate_samples, weighted_samples
 from margins.estimators._typed import BaseEstimator
-from margins.estimators.algorithm import Algorithm, has_callbacks
-from margins.estimators.callbacks import FRAMES, CallbackSupportMixin, FitTask, with_callbacks
+from margins.estimators.algorithm import Algorithm
+from margins.estimators.callbacks import (
+    FRAMES,
+    CallbackSupportMixin,
+    FitTask,
+    has_callbacks,
+    with_callbacks,
+)
 from margins.estimators.fitted import (
     FITTED,
     SupportOfLinearModel,

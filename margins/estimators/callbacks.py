@@ -144,3 +144,8 @@ class FitTask:
         fit = Fit(training_set, self._specification, [outcome], self._continuation, n_seen)
         estimator.set_fitted(fit)
         return estimator
+
+
+def has_callbacks(estimator: Any) -> bool:
+    """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
+    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")

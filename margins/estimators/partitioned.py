@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from margins.data.chunks import Chunks, check_in_memory, is_in_parts
 from margins.data.permutations import seeds_of
 from margins.data.validation import Samples, ValidSamples, weighted_samples
-from margins.estimators.algorithm import has_callbacks
+from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import MessageName
 from margins.kernels import LINEAR
 from margins.partitions.fit import FitSettings, PartitionedFit

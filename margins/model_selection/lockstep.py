@@ -19,7 +19,7 @@ from sklearn.utils import gen_batches
 from margins._update import Averaging, BinaryData, WeightVector
 from margins.data.permutations import Orders, seeds_of
 from margins.data.validation import validate_points, validate_samples, weighted_samples
-from margins.estimators.algorithm import has_callbacks
+from margins.estimators.callbacks import has_callbacks
 from margins.estimators.messages import Unproven
 from margins.estimators.names import MessageName, display_name
 from margins.estimators.noise_tolerance import AveragingClassifier

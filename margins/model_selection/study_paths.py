@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from margins.data.validation import validate_points
-from margins.estimators.algorithm import has_callbacks
+from margins.estimators.callbacks import has_callbacks
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import run_not_converged, worst_of
 from margins.estimators.names import display_name
