@@ -301,7 +301,7 @@ def batches_of(n, length):
     return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
 
 
+@on_one_thread
 def times(block, coefficients):
     """Return a product computed by BLAS in the calling thread."""
-    with one_thread():
-        return block @ coefficients
+    return block @ coefficients

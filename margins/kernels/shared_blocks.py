@@ -19,7 +19,7 @@ from margins.kernels.semidefinite import (
     negative_minor,
     some_samples,
 )
-from margins.linalg.threads import computed_once, one_thread
+from margins.linalg.threads import computed_once, on_one_thread, one_thread
 
 SMALLEST_VARIANCE = 1e-9  # of kernel values, relative to them: less is rounding
 BYTES_OF_WHOLE = 12  # for each element of a matrix in both double and single precision
@@ -215,8 +215,8 @@ class ClassBlocks:
         return self._samples[code]
 
 
+@on_one_thread
 def matrix_of(kernel, X, sqnorms):
     """Return the kernel matrix of all rows of X in double precision (ndarray, shape (m, m))."""
-    with one_thread():
-        # Pass a slice, so that NumPy multiplies X by its own view and computes each product once.
-        return kernel.training_block(X, slice(None), sqnorms)
+    # Pass a slice, so that NumPy multiplies X by its own view and computes each product once.
+    return kernel.training_block(X, slice(None), sqnorms)
