@@ -21,7 +21,7 @@ SOLVERS = {
     "L2R_L2LOSS_SVC": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
 }
-LARGEST_LABEL = 2**31 - 1
+LARGEST_INTEGER = 2**31 - 1
 WORD = re.compile(rb"[^ \t\r\n]+")
 # The kernels of LIBSVM, and their parameters in the order of its files.
 KERNELS = {
@@ -64,7 +64,7 @@ class KernelFile(NamedTuple):
 def integer_label(label):
     """Return a label as an integer of 32 bits, which both programs read, or raise a ValueError."""
     is_number = isinstance(label, int | float) and not isinstance(label, bool)
-    if not is_number or not abs(label) <= LARGEST_LABEL or int(label) != label:
+    if not is_number or not abs(label) <= LARGEST_INTEGER or int(label) != label:
         raise ValueError(f"Labels of LIBLINEAR and LIBSVM must be integers of 32 bits. Got {label!r}.")
     return int(label)
 
@@ -148,13 +148,14 @@ class ModelText:
 
     def _numbers(self, name, length=1, kind=float, smallest=-math.inf):
         """Return the numbers of a line of the head."""
-        words, largest = self._words(name, length), 2.0**31 if kind is int else math.inf
+        words = self._words(name, length)
         for word in words:
             try:
                 value = kind(word) if "_" not in word else math.nan
             except ValueError:
                 value = math.nan
-            if not smallest <= value < largest or value == -math.inf:
+            is_long = kind is int and abs(value) > LARGEST_INTEGER
+            if is_long or not (math.isfinite(value) and value >= smallest):
                 what = "an integer of 32 bits" if kind is int else "a finite number"
                 limit = f" of at least {smallest}" if smallest > -math.inf else ""
                 problem = f"{name} must be {what}{limit}. Got {word[:40]!r}"
@@ -172,8 +173,6 @@ class ModelText:
         """Return the labels, which are distinct."""
         (n_classes,) = self._numbers("nr_class", kind=int, smallest=2)
         labels = self._numbers("label", n_classes, int)
-        if max(map(abs, labels)) > LARGEST_LABEL:
-            raise self._malformed(self._lines["label"], "labels must be integers of 32 bits")
         if len(set(labels)) < n_classes:
             raise self._malformed(self._lines["label"], "labels must be distinct")
         return labels
