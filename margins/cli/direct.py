@@ -5,6 +5,8 @@ import operator
 import os
 from array import array
 
+from margins.readers._svmlight import add_scores
+
 # Parameters whose other values need more than the training set of `CsrArrays` offers.
 USUAL = {"kernel": "linear", "multi_class": "ovr", "penalize_intercept": True}
 
@@ -55,10 +57,8 @@ def fit(classifier, arrays):
     return None if classifier.converged_ else not_converged(classifier, fit).text
 
 
-def predictions_of(model, arrays):
+def labels_and_scores(model, arrays):
     """Return the labels that a LinearFile predicts, and an iterator over the scores by sorted label."""
-    from margins.readers._svmlight import add_scores
-
     n_columns = model.n_columns
     scores = array("d", [0.0]) * (len(arrays.labels) * n_columns)
     add_scores(*arrays[:3], model.weights, n_columns, model.bias, scores)

@@ -2,6 +2,7 @@
 
 import operator
 
+from margins.cli.direct import labels_and_scores
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
 from margins.cli.models import class_weight_of, read_model
@@ -74,10 +75,8 @@ def files_and_predictions(files, output):
 
 def _predicted_by_file(model, source, trained, scores):
     """Return the labels that a LinearFile predicts, the scores of each sample, and the true labels."""
-    from margins.cli import direct
-
     arrays = read_point_arrays(source, trained)
-    return *direct.predictions_of(model, arrays), arrays.labels
+    return *labels_and_scores(model, arrays), arrays.labels
 
 
 def _predicted_by_classifier(model, source, trained, scores):
