@@ -51,23 +51,29 @@ def fill_columns(const value_t[::1] values, const index_t[::1] columns, const in
     return is_sorted
 
 
-def place(const double[:, :] block, float[:, ::1] matrix, Py_ssize_t row, Py_ssize_t column):
+def place(const result_t[:, :] block, float[:, ::1] matrix, Py_ssize_t row, Py_ssize_t column):
     """Write a block to a matrix in single precision at (row, column), and its transpose to the mirrored place."""
     cdef Py_ssize_t i, j, left, top = 0, n_rows = block.shape[0], n_columns = block.shape[1]
+    cdef const result_t* source
+    cdef float* target
     if row + n_rows > matrix.shape[0] or column + n_columns > matrix.shape[1] or row < 0 or column < 0:
         raise ValueError(
             f"A block of shape {(n_rows, n_columns)} must fit into a matrix of shape "
             f"{(matrix.shape[0], matrix.shape[1])}. Got the place {(row, column)}."
         )
+    if block.strides[1] != sizeof(result_t):
+        raise ValueError(f"Rows of a block must be contiguous. Got a stride of {block.strides[1]} bytes.")
     with nogil:
         for i in range(n_rows):
+            source, target = &block[i, 0], &matrix[row + i, column]
             for j in range(n_columns):
-                matrix[row + i, column + j] = <float> block[i, j]
+                target[j] = <float> source[j]
         while row != column and top < n_rows:
             left = 0
             while left < n_columns:
                 for j in range(left, min(left + TILE, n_columns)):
+                    target = &matrix[column + j, row]
                     for i in range(top, min(top + TILE, n_rows)):
-                        matrix[column + j, row + i] = matrix[row + i, column + j]
+                        target[i] = matrix[row + i, column + j]
                 left += TILE
             top += TILE
