@@ -133,7 +133,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if is_sparse(X) and _packs_columns(type(self)):
+            if is_sparse(X) and not _has_own_hooks(type(self)):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)
@@ -278,6 +278,11 @@ class PlannedAlgorithm(Algorithm):
             )
         return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
 
+    def _train(self, training):
+        if self.solver == "auto" and not _has_own_hooks(type(self)):
+            training.solve_whole()
+        return super()._train(training)
+
     def phases(self, run):
         return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)
 
@@ -312,9 +317,9 @@ class PlannedAlgorithm(Algorithm):
         return centre_of(X)
 
 
-def _packs_columns(cls):
-    """Return whether features that no sample has take no part in a fit: if no hook sees them."""
+def _has_own_hooks(cls):
+    """Return whether a class may change what a fit of `PlannedAlgorithm` reads or does."""
     hooks = ("centre", "phases", "plan", "specification")
-    return issubclass(cls, PlannedAlgorithm) and all(
-        getattr(cls, hook) is getattr(PlannedAlgorithm, hook) for hook in hooks
+    return not issubclass(cls, PlannedAlgorithm) or any(
+        getattr(cls, hook) is not getattr(PlannedAlgorithm, hook) for hook in hooks
     )

@@ -11,13 +11,22 @@ from margins.certificate import Certificate
 from margins.data.binary_data import is_sparse, of_each
 from margins.data.permutations import seeds_of
 from margins.kernels.kernel import Kernel
-from margins.linalg.threads import TimeBudget, current_team, n_threads_of, one_thread_for, run_tasks
+from margins.linalg.threads import (
+    NO_LIMIT,
+    TimeBudget,
+    current_team,
+    n_threads_of,
+    one_thread,
+    one_thread_for,
+    run_tasks,
+)
 from margins.solvers.base import Ending
 from margins.solvers.driver import Run
 from margins.solvers.outcome import Outcome
 from margins.solvers.specification import Specification
 from margins.training.schemes import Scheme
 from margins.training.training_set import TrainingSet
+from margins.training.whole import whole_problems
 
 # Certificate of a problem in which a class has no samples: any margin is achieved, and w = 0 is optimal.
 NOTHING_TO_SEPARATE = Certificate(
@@ -88,6 +97,7 @@ class Training:
         self.training_set, self.specification, self.n_jobs = training_set, specification, n_jobs
         self._run_type, self._watch, self._continuation = run_type, watch, continuation
         self._scheme = training_set.scheme
+        self._whole = None  # WholeProblems, which need no run
         self._in_turn = prefers_cached and training_set.is_kernel and not self._scheme.has_pairs
         self.n_problems, self.budget = self._scheme.n_problems, None
         if specification.max_time is not None:
@@ -113,6 +123,12 @@ class Training:
         prefix = f"{self._scheme.names(self.training_set.classes)[index]}: "
         return self.specification._replace(report=lambda line: report(prefix + line))
 
+    def solve_whole(self):
+        """Solve problems of few samples without runs, unless something observes or continues them."""
+        may = self.training_set.is_kernel or self._scheme.has_pairs
+        if may and self._watch is None and self._continuation is None:
+            self._whole = whole_problems(self.training_set, self.specification)
+
     def train(self, phases, random_state):
         """Train all binary problems."""
         return self.train_with_seeds(phases, seeds_of(random_state, self.n_problems))
@@ -122,15 +138,20 @@ class Training:
 
         def train(index, seed):
             outcome = outcome_without_samples(self.training_set, index, self.specification)
+            if outcome is None and self._whole is not None:
+                outcome = self._whole.outcome(index)
             if outcome is not None:
                 return outcome
             run = self.make_run(index, seed)
+            if self._whole is not None:
+                self._whole.begin(run, index)
             if self.budget is not None:
                 run.limit_time(self.budget.end_of_next())
             return run.train(phases(run))
 
         names = self._scheme.names(self.training_set.classes)
-        return run_tasks(train, seeds, self.n_jobs, self._in_turn, names)
+        with NO_LIMIT if self._whole is None else one_thread():  # at once, for hundreds of pairs
+            return run_tasks(train, seeds, self.n_jobs, self._in_turn, names)
 
 
 class LinearModel(NamedTuple):

@@ -154,26 +154,23 @@ class OneVsOne:
         result = np.zeros((self.n_dual_rows, len(codes)))
         samples = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
         for (first, second), pair_values in zip(self.pairs, values, strict=True):
-            rows, columns = _places(samples[first], samples[second], first, second)
-            is_whole = len(pair_values) == len(codes)
-            result[rows, columns] = pair_values[columns] if is_whole else pair_values
+            of_first, of_second = samples[first], samples[second]
+            if len(pair_values) == len(codes):
+                pair_values = pair_values[np.concatenate([of_first, of_second])]
+            result[second - 1, of_first] = pair_values[: len(of_first)]
+            result[first, of_second] = pair_values[len(of_first) :]
         return result
 
     def of_problem(self, gathered, codes, index):
-        pair = self.pairs[index]
-        return gathered[_places(*(np.flatnonzero(codes == code) for code in pair), *pair)]
+        first, second = self.pairs[index]
+        values = gathered[second - 1, codes == first], gathered[first, codes == second]
+        return np.concatenate(values)
 
     def sums(self, products, dual_coef, codes):
         masks = [codes == code for code in range(self.n_classes)]
         of_classes = [dual_coef[:, mask] @ products[mask] for mask in masks]
         sums = [of_classes[i][j - 1] + of_classes[j][i] for i, j in self.pairs]
         return np.stack(sums, axis=1)
-
-
-def _places(first_samples, second_samples, first, second):
-    """Return the rows and columns of a pair's numbers in `OneVsOne.gathered`, in sample order."""
-    rows = np.repeat([second - 1, first], [len(first_samples), len(second_samples)])
-    return rows, np.concatenate([first_samples, second_samples])
 
 
 Scheme = OneVsRest | OneVsOne

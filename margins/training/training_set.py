@@ -70,6 +70,11 @@ class TrainingSet:
         return self.rows if self.features is None else self.features
 
     @property
+    def X(self):
+        """The samples that solvers read, less the centre (array or CSR matrix); None: part of others."""
+        return self._X
+
+    @property
     def n_features(self):
         """The number of features that X has kept."""
         return self.samples.n_features if self.columns is None else len(self.columns)

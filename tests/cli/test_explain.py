@@ -54,13 +54,16 @@ def test_train_makes_the_plan_that_explain_prints(run, tmp_path, monkeypatch, na
     plans.clear()
     model = "m.skops" if of_table or "--scale" in options else "m"
     report = run("train", *arguments[:1], tmp_path / model, *arguments[1:]).json
-    assert [str(phase) for phase in plans[0].phases] == explained["phases"]
-    assert plans[0].reason == explained["reason"]
+    if "--kernel" in options:  # so few samples that their problem needs no run
+        assert not plans
+    else:
+        assert [str(phase) for phase in plans[0].phases] == explained["phases"]
+        assert plans[0].reason == explained["reason"]
     assert report["n_samples"] == explained["n_samples"]
     assert report["parameters"].get("eps", 0.01) == explained["eps"]
     for path in report["solver"].split(", "):  # those of several classes, if they differ
         phases, ran = iter(explained["solver"].split(" + ")), path.split(" + ")
-        assert ran[0] == plans[0].phases[0].solver and all(solver in phases for solver in ran)
+        assert ran[0] == explained["phases"][0].split(":")[0] and all(solver in phases for solver in ran)
     if report["converged"]:
         bound = explained["required_gap"]
         least = 1 - explained["eps"]

@@ -59,10 +59,10 @@ def estimator(kernel="linear"):
     return margins.MarginClassifier(loss="hinge", eps=1e-3, max_iter=20, kernel=kernel)
 
 
-def fit(m=60, kernel="linear"):
+def fit(m=60, kernel="linear", **params):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return estimator(kernel).fit(*samples(m))
+        return estimator(kernel).set_params(**params).fit(*samples(m))
 
 
 def leave_one_out():
@@ -147,7 +147,7 @@ def test_hundreds_of_children_neither_hang_nor_lose_threads(libraries, kernel, n
 @pytest.mark.parametrize(
     ("step", "hold"),
     [
-        ("margins.kernels.shared_blocks.matrix_of", lambda: fit(kernel="rbf")),
+        ("margins.kernels.shared_blocks.matrix_of", lambda: fit(kernel="rbf", solver="decomposition")),
         ("margins.decremental.solution.response_of", leave_one_out),
         ("margins.data.permutations.generator_of", fit),
         ("margins.partitions.work.Kept", keep_and_forget),

@@ -162,7 +162,7 @@ cdef const float[::1] diagonal_of(Q, float rho2, D):
 cdef Py_ssize_t move_pairs(
     const float[:, ::1] Q, float rho2, const float[::1] D, float[::1] g, float[::1] d,
     const float[::1] lower, const float[::1] upper, const float[::1] diagonal,
-    const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[::1] inverse, float[::1] gains, float reduction, Py_ssize_t max_pairs, const LazyRows* lazy=NULL
 ) noexcept nogil:
     """Move pairs until no step decreases f by more than `reduction` times the first step."""
     cdef Py_ssize_t n = g.shape[0], n_pairs = 0
@@ -177,6 +177,7 @@ cdef Py_ssize_t move_pairs(
             break
         if n_pairs == 0:
             least = reduction * gains[first]
+        _need_row(Q, first, lazy)
         second = best_second(
             &g[0], <float> shift, &d[0], &lower[0], &upper[0], &diagonal[0], &Q[first, 0], rho2, n, first, &gains[0]
         )
@@ -188,6 +189,7 @@ cdef Py_ssize_t move_pairs(
         is_limited = isfinite(upper[first]) and isfinite(upper[second]) or D[first] + D[second] > 0
         floor = 0.5 * floor if is_again and is_limited else SINGULAR
         last_first, last_second = first, second
+        _need_row(Q, second, lazy)
         _move(Q, rho2, D, g, shift, d, lower, upper, first, second, floor, &step_first, &step_second)
         if step_first == 0 and step_second == 0:
             break  # in single precision this is the optimum
@@ -201,7 +203,8 @@ cdef Py_ssize_t move_pairs(
 
 cdef Py_ssize_t move_balanced_pairs(
     const float[:, ::1] Q, const float[::1] D, float[::1] F, float[::1] e, const float[::1] lower,
-    const float[::1] upper, const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs
+    const float[::1] upper, const float[::1] diagonal, float[::1] gains, float reduction, Py_ssize_t max_pairs,
+    const LazyRows* lazy=NULL
 ) noexcept nogil:
     """Do so with the constraint: the largest negative gradient F rises, the variable that gains most falls."""
     cdef Py_ssize_t n = F.shape[0], n_pairs = 0
@@ -213,6 +216,7 @@ cdef Py_ssize_t move_balanced_pairs(
         riser = best_riser(&F[0], &e[0], &upper[0], n, &gains[0])
         if riser < 0:
             break
+        _need_row(Q, riser, lazy)
         faller = best_faller(&F[0], &e[0], &lower[0], &diagonal[0], &Q[riser, 0], n, riser, &gains[0])
         if faller < 0 or gains[faller] <= least:
             break
@@ -223,6 +227,7 @@ cdef Py_ssize_t move_balanced_pairs(
         is_limited = isfinite(upper[riser]) and isfinite(lower[faller]) or D[riser] + D[faller] > 0
         floor = 0.5 * floor if is_again and is_limited else SINGULAR
         last_riser, last_faller = riser, faller
+        _need_row(Q, faller, lazy)
         curvature = max(Q[riser, riser] + Q[faller, faller], 2 * LEAST_DIAGONAL)
         curvature = max(curvature - 2 * Q[riser, faller], <float> (floor * curvature)) + (D[riser] + D[faller])
         step = min((F[riser] - F[faller]) / curvature, upper[riser] - e[riser], e[faller] - lower[faller])
@@ -236,6 +241,13 @@ cdef Py_ssize_t move_balanced_pairs(
         F[faller] += D[faller] * step
         n_pairs += 1
     return n_pairs
+
+
+cdef inline void _need_row(const float[:, ::1] Q, Py_ssize_t k, const LazyRows* lazy) noexcept nogil:
+    """Fill row k of Q unless it is filled."""
+    if lazy != NULL and not lazy.is_filled[k]:
+        lazy.fill(lazy.source, k, <float*> &Q[k, 0])
+        lazy.is_filled[k] = True
 
 
 cdef void _move(

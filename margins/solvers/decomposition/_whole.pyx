@@ -17,7 +17,7 @@ for a sample with the functional margin p. A free intercept is the middle of the
 
 from libc.math cimport INFINITY, fmax, fmin
 from margins.linalg._vectorised cimport add_four_rows
-from margins.solvers.decomposition._pairs cimport diagonal_of, move_balanced_pairs, move_pairs
+from margins.solvers.decomposition._pairs cimport LazyRows, diagonal_of, move_balanced_pairs, move_pairs
 
 import numpy as np
 
@@ -28,34 +28,53 @@ def minimise_whole(
     double required_gap, float reduction, Py_ssize_t max_pairs
 ):
     """Move pairs until the gap is at most the required gap; see above."""
-    cdef Py_ssize_t k, n, n_pairs = 0, m = b.shape[0]
-    cdef double gap = INFINITY, intercept = 0
-    cdef float[:, ::1] work = np.empty((5, m), np.float32)
-    cdef float[::1] F = work[0], steps = work[1], lower = work[2], above = work[3], gains = work[4]
+    cdef double gap = INFINITY
+    cdef Py_ssize_t n_pairs
+    cdef float[:, ::1] work = np.empty((N_WORK, b.shape[0]), np.float32)
     cdef float rho2 = 0 if has_free_intercept else sq_intercept_scaling
     cdef const float[::1] D = np.asarray(diag).astype(np.float32), diagonal = diagonal_of(K, rho2, D)
-    cdef const float[::1] inverse = 1 / np.asarray(diagonal)
     with nogil:
-        while True:
-            gap = _gap(signs, b, u, upper, diag, has_free_intercept, &intercept)
-            if gap <= required_gap or n_pairs >= max_pairs:
-                break
-            for k in range(m):
-                F[k], steps[k] = <float> (signs[k] - u[k] - intercept), 0
-                lower[k] = <float> (-b[k] if signs[k] > 0 else -upper[k] - b[k])
-                above[k] = <float> (upper[k] - b[k] if signs[k] > 0 else -b[k])
-            if has_free_intercept:
-                n = move_balanced_pairs(K, D, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs)
-            else:
-                for k in range(m):
-                    F[k] = -F[k]
-                n = move_pairs(
-                    K, rho2, D, F, steps, lower, above, diagonal, inverse, gains, reduction, max_pairs - n_pairs
-                )
-            if n == 0 or not _take(K, rho2, signs, b, u, upper, diag, steps, lower, above):
-                break
-            n_pairs += n
+        n_pairs = minimise_rows(
+            K, NULL, rho2, signs, b, u, upper, diag, D, diagonal, has_free_intercept, required_gap, reduction,
+            max_pairs, work, &gap
+        )
     return n_pairs, gap
+
+
+cdef Py_ssize_t minimise_rows(
+    const float[:, ::1] K, const LazyRows* lazy, float rho2, const double[::1] signs, double[::1] b, double[::1] u,
+    const double[::1] upper, const double[::1] diag, const float[::1] D, const float[::1] diagonal,
+    bint has_free_intercept, double required_gap, float reduction, Py_ssize_t max_pairs, float[:, ::1] work,
+    double* gap
+) noexcept nogil:
+    """Do so with rows of K that may be filled on demand; `diagonal` is that of K + rho^2 + diag(D)."""
+    cdef Py_ssize_t k, n, n_pairs = 0, m = b.shape[0]
+    cdef double intercept = 0
+    cdef float[::1] F = work[0], steps = work[1], lower = work[2], above = work[3], gains = work[4], inverse = work[5]
+    for k in range(m):
+        inverse[k] = 1 / diagonal[k]
+    while True:
+        gap[0] = _gap(signs, b, u, upper, diag, has_free_intercept, &intercept)
+        if gap[0] <= required_gap or n_pairs >= max_pairs:
+            break
+        for k in range(m):
+            F[k], steps[k] = <float> (signs[k] - u[k] - intercept), 0
+            lower[k] = <float> (-b[k] if signs[k] > 0 else -upper[k] - b[k])
+            above[k] = <float> (upper[k] - b[k] if signs[k] > 0 else -b[k])
+        if has_free_intercept:
+            n = move_balanced_pairs(
+                K, D, F, steps, lower, above, diagonal, gains, reduction, max_pairs - n_pairs, lazy
+            )
+        else:
+            for k in range(m):
+                F[k] = -F[k]
+            n = move_pairs(
+                K, rho2, D, F, steps, lower, above, diagonal, inverse, gains, reduction, max_pairs - n_pairs, lazy
+            )
+        if n == 0 or not _take(K, rho2, signs, b, u, upper, diag, steps, lower, above):
+            break
+        n_pairs += n
+    return n_pairs
 
 
 cdef double _gap(
