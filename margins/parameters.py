@@ -142,6 +142,23 @@ class AnyOf:
         return " or ".join(str(constraint) for constraint in self.constraints)
 
 
+@dataclasses.dataclass(frozen=True)
+class MappingTo:
+    """A mapping whose values another constraint allows.
+
+    >>> str(MappingTo(Interval(0, 1))), MappingTo(Interval(0, 1)).contains({"a": 2})
+    ('a mapping to numbers in [0, 1]', False)
+    """
+
+    values: Interval
+
+    def contains(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and all(map(self.values.contains, value.values()))
+
+    def __str__(self) -> str:
+        return f"a mapping to numbers {self.values}"
+
+
 def optional(constraint: Constraint) -> AnyOf:
     """Return a constraint that also allows None."""
     return AnyOf(OneOf(None), constraint)
@@ -151,7 +168,6 @@ POSITIVE = Interval(0, math.inf, "neither")
 NON_NEGATIVE = Interval(0, math.inf, "left")
 COUNT = Interval(1, math.inf, "left", integer=True)
 BOOLEAN = InstanceOf((bool, np.bool_), "True or False")
-MAPPING = InstanceOf(Mapping, "a mapping")
 CALLABLE = InstanceOf(Callable, "a callable")  # type: ignore[arg-type]  # a special form to mypy
 
 
@@ -163,6 +179,10 @@ def parameter(allowed: Constraint, description: str, *, default: T) -> T:
     """
     metadata = {"allowed": allowed, "description": description}
     return dataclasses.field(default=default, metadata=metadata)
+
+
+class WrongParameter(ValueError):
+    """The error for a parameter that is not allowed, whatever the samples are."""
 
 
 class Named(Protocol):
@@ -184,7 +204,7 @@ def with_advice(init: Callable[..., None], advice: Mapping[str, str]) -> Callabl
 
 
 def check_parameters(estimator: Named) -> None:
-    """Raise ValueError for the first parameter of `estimator` that is not allowed."""
+    """Raise WrongParameter for the first parameter of `estimator` that is not allowed."""
     values = vars(estimator)
     cls: type[Any] = type(estimator)
     # mypy considers a class unhashable.
@@ -201,9 +221,9 @@ def check_parameters(estimator: Named) -> None:
 
 
 def check(name: str, owner: str, value: Any, allowed: Constraint) -> None:
-    """Raise ValueError unless `allowed` contains the value; the error has its name and its owner."""
+    """Raise WrongParameter unless `allowed` contains the value; it has its name and its owner."""
     if not allowed.contains(value):
-        raise ValueError(f"{name} of {owner} must be {allowed}. Got {value!r}.")
+        raise WrongParameter(f"{name} of {owner} must be {allowed}. Got {value!r}.")
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from margins.readers._svmlight import add_scores
 
 # Parameters whose other values need more than the training set of `CsrArrays` offers.
 USUAL = {"kernel": "linear", "multi_class": "ovr", "penalize_intercept": True}
+USUAL |= dict.fromkeys(("degree", "gamma", "coef0"))  # `make_classifier` says that they are of no use
 
 
 def usual_classifier(name, parameters):

@@ -58,4 +58,8 @@ def samples_of(path):
     except MalformedFile:
         raise
     except ValueError as error:
+        from margins.parameters import WrongParameter  # imports NumPy, which predictions do without
+
+        if isinstance(error, WrongParameter):  # of an option, with any samples
+            raise
         raise unreadable(f"{path}: {error}") from error

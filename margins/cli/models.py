@@ -61,8 +61,11 @@ def class_weight_of(text):
     return weights
 
 
-def make_classifier(name, parameters):
-    """Return a classifier by its registered name, or raise a CommandError about what is wrong."""
+def make_classifier(name, parameters, kernels=()):
+    """Return a classifier by its registered name, or raise a CommandError about what is wrong.
+
+    Parameters of a kernel must belong to the kernel of the classifier, or to one of `kernels`.
+    """
     import difflib
 
     import margins
@@ -80,7 +83,32 @@ def make_classifier(name, parameters):
                 f"Algorithm {name!r} has no parameter {parameter!r}.{hint} Its parameters: "
                 f"{', '.join(allowed)}."
             )
-    return checked(algorithm(**parameters))
+    classifier = checked(algorithm(**parameters))
+    kernels = kernels or [getattr(classifier, "kernel", None)]
+    for parameter in parameters:
+        if not _has_effect(algorithm, parameter, kernels):
+            names = ", ".join(dict.fromkeys(map(str, kernels)))
+            raise CommandError(
+                f"{parameter} of algorithm {name!r} has no effect with the kernel {names}. "
+                "Leave it out, or choose another kernel."
+            )
+    return classifier
+
+
+def _has_effect(algorithm, parameter, kernels):
+    """Return False for a parameter of named kernels, none of which is among `kernels`."""
+    from margins.estimators.algorithm import Algorithm
+    from margins.kernels import KERNELS
+    from margins.kernels.selection import parameters_of
+
+    if not any(parameter in parameters_of(kernel) for kernel in KERNELS):
+        return True
+    # An algorithm may declare a parameter of this name with another meaning.
+    fields = [
+        getattr(each, "__dataclass_fields__", {}).get(parameter) for each in (algorithm, Algorithm)
+    ]
+    is_other = fields[0] is None or fields[0].metadata["allowed"] is not fields[1].metadata["allowed"]
+    return is_other or any(parameter in parameters_of(kernel) for kernel in kernels)
 
 
 def checked(classifier):

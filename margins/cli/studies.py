@@ -188,12 +188,13 @@ def study(
     check_output()
     if output is not None:
         check_replaceable(output, STUDY, [source.path], force)
-    classifier = make_classifier(algorithm, parameters)
+    kernels = grid.get("kernel", ())
+    classifier = make_classifier(algorithm, parameters, kernels)
     for key, values in grid.items():
         if key in parameters:
             raise CommandError(f"{key} may be given only once. Got -p {key} and -g {key}.")
         for value in values:
-            make_classifier(algorithm, {**parameters, key: value})
+            make_classifier(algorithm, {**parameters, key: value}, kernels)
     _check_options("study", [classifier], options, cache)
     model, samples = model_and_samples(classifier, scale, source)
     _check_lengths(source, samples, scale)

@@ -6,7 +6,6 @@ scikit-learn does not check but compiled loops rely on: valid sparse indices and
 """
 
 import datetime
-import math
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -184,7 +183,8 @@ def validate_matrix(X, name, is_finite=False):
         return original
     from sklearn.utils import check_array
 
-    X = check_array(original, accept_sparse="csr", dtype=DTYPES, ensure_all_finite=not is_finite)
+    options = {"accept_sparse": "csr", "dtype": DTYPES, "input_name": "X"}
+    X = check_array(original, ensure_all_finite=not is_finite, **options)
     return _converted(X, original, name)
 
 
@@ -413,18 +413,7 @@ def class_weights_of(name, classes, class_weight, totals):
         n_classes = len(classes)
         return np.divide(totals.sum(), n_classes * totals, out=np.zeros(n_classes), where=totals > 0)
     labels = classes.tolist()
-    by_class = np.ones(len(labels))
-    for k, label in enumerate(labels):
-        value = class_weight.get(label, 1.0)
-        try:
-            by_class[k] = math.nan if isinstance(value, str) else float(value)
-        except (TypeError, ValueError):
-            by_class[k] = math.nan
-        if not 0 <= by_class[k] < math.inf:
-            got = repr(value) if math.isnan(by_class[k]) else by_class[k]
-            raise ValueError(
-                f"class_weight of {name} must be in [0, inf). Got {got} for class {label!r}."
-            )
+    by_class = np.array([float(class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     # A mapping that covers all classes of y may name more classes: y may be part of the data.
     if unknown and not all(label in class_weight for label in labels):

@@ -26,11 +26,12 @@ from margins.losses import LOSSES, Loss
 from margins.parameters import (
     BOOLEAN,
     COUNT,
-    MAPPING,
+    NON_NEGATIVE,
     POSITIVE,
     AnyOf,
     InstanceOf,
     Interval,
+    MappingTo,
     OneOf,
     SubclassOf,
     check_parameters,
@@ -71,7 +72,7 @@ class Algorithm(Declared):
         default=1.0,
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = parameter(
-        AnyOf(OneOf(None, "balanced"), MAPPING),
+        AnyOf(OneOf(None, "balanced"), MappingTo(NON_NEGATIVE)),
         "Factors of the weights of all samples of a class, in every binary problem. 'balanced': "
         "m / (n_classes * class count).",
         default=None,

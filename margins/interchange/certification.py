@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
@@ -23,12 +24,14 @@ from margins.data._passes import combination, products
 from margins.data.binary_data import array_of_each, of_each, rows_of
 from margins.data.chunks import Chunks, is_in_parts, read_chunk
 from margins.data.validation import (
+    checked_labels,
     n_rows_of,
     validate_matrix,
     validate_samples,
     weighted_samples,
     weights_given,
 )
+from margins.estimators.algorithm import JOBS
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
@@ -187,6 +190,7 @@ def certify(
     Allow more iterations, or a smaller tolerance.
     """
     check("accuracy", CALLER, accuracy, Interval(0, 1, "neither"))
+    check("n_jobs", CALLER, n_jobs, JOBS)
     arguments = {
         "C": C,
         "alpha": alpha,
@@ -212,7 +216,7 @@ def certify(
         raise ValueError(f"y of {CALLER} must be passed unless X is Chunks. Got None.")
     if hasattr(model, "n_features_in_") and not is_in_parts(X):
         validate_data(model, X, reset=False, skip_check_array=True)
-    y = None if y is None or is_in_parts(X) else np.asarray(y)
+    y = None if y is None or is_in_parts(X) else _labels(y)
     weight = None
     if sample_weight is not None and not is_in_parts(X):
         weight = weights_given(CALLER, len(y), sample_weight)
@@ -238,7 +242,6 @@ class _Proven:
         is_margin = solution.optimum.loss != "hinge" or math.isinf(solution.optimum.C)
         eps = 1 - 1 / math.sqrt(1 + accuracy) if is_margin else accuracy
         self.optimum = solution.optimum.set_params(eps=eps, n_jobs=n_jobs, random_state=0)
-        self.optimum.check_parameters()
         self._solution, self._samples = solution, (X, y, sample_weight)
         self._is_fitted, self._X = False, cast("Any", None)
         ignoring = np.errstate(over="ignore", invalid="ignore")  # of models that diverged
@@ -282,6 +285,8 @@ class _Proven:
     def _check(self, classes: np.ndarray, n_features: int) -> None:
         """Raise a ValueError unless the samples have the classes and features of the solution."""
         solution, scheme = self._solution, scheme_of(self.optimum.multi_class, len(classes))
+        if solution.classes is None and len(classes) == 2 and self.optimum.multi_class == "ovo":
+            raise ValueError(f"multi_class of {CALLER} must be omitted for two classes. Got 'ovo'.")
         if solution.classes is not None and not np.array_equal(solution.classes, classes):
             raise ValueError(
                 f"y of {CALLER} must hold the classes of the model, {solution.classes.tolist()}. "
@@ -307,7 +312,7 @@ class _Proven:
     def _prove(self, X: Any, y: Any, sample_weight: Any) -> Proven:
         """Prove what the solution alone proves of samples in memory."""
         optimum, solution = self.optimum, self._solution
-        valid = validate_samples(optimum, X, y, CALLER)
+        valid = validate_samples(optimum, validate_matrix(X, f"X of {CALLER}"), y, CALLER)
         self._check(valid.classes, valid.X.shape[1])
         shape = scheme_of(optimum.multi_class, len(valid.classes)).n_dual_rows, len(valid.codes)
         if solution.dual_coef is not None and solution.dual_coef.shape != shape:
@@ -502,6 +507,17 @@ def _raised(certificate: Certificate, proof: Proof | None, dual: float) -> Any:
     return Certificate.from_bounds(  # type: ignore[no-untyped-call]
         primal, dual, 0, margin, improvement
     )
+
+
+def _labels(y: Any) -> np.ndarray:
+    """Return labels as an ndarray of shape (n_samples,)."""
+    y = y if sparse.issparse(y) else np.asarray(checked_labels(y, f"y of {CALLER}"))
+    if len(y.shape) > 1 and y.shape[1] != 1:
+        raise ValueError(
+            f"y of {CALLER} must have shape (n_samples,): a model of several labels for each sample is "
+            f"one model for each, with its column of y. Got shape {y.shape}."
+        )
+    return np.ravel(y.toarray() if sparse.issparse(y) else y)
 
 
 def _n_samples(X: Any) -> Any:

@@ -18,7 +18,8 @@ from margins.estimators.base import BaseMarginClassifier
 from margins.estimators.fitted import dense_coef
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.predictions import check_exportable, selected
-from margins.parameters import Interval, check
+from margins.kernels.selection import parameters_of
+from margins.parameters import Interval, WrongParameter, check
 from margins.training.schemes import fitted_scheme, scheme_of
 
 CALLER = "certify"
@@ -84,16 +85,20 @@ def host_array(array: Any) -> np.ndarray:
     return np.asarray(array.toarray() if sparse.issparse(array) else array, dtype=np.float64)
 
 
-def _agreed(model: Any, stated: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts that a model states; raise a ValueError if an argument contradicts them."""
-    name_of_model = type(model).__name__
+def _agreed(
+    model: Any, stated: dict[str, Any], facts: dict[str, Any], name_of_model: str = ""
+) -> dict[str, Any]:
+    """Return the facts that a model states; raise WrongParameter if an argument contradicts them."""
+    name_of_model = name_of_model or type(model).__name__
     for name, value in stated.items():
         if name not in facts:
-            raise ValueError(f"{name} of {CALLER} must be omitted for {name_of_model}. Got {value!r}.")
+            raise WrongParameter(
+                f"{name} of {CALLER} must be omitted for {name_of_model}. Got {value!r}."
+            )
         fact = facts[name]
         is_close = isinstance(fact, float) and isinstance(value, int | float)
         if not (math.isclose(fact, value, rel_tol=1e-9) if is_close else fact == value):
-            raise ValueError(
+            raise WrongParameter(
                 f"{name} of {CALLER} must be omitted, or {fact!r}, which {name_of_model} states. "
                 f"Got {value!r}."
             )
@@ -105,7 +110,15 @@ def _optimum(facts: dict[str, Any], fit_intercept: bool = True) -> MarginClassif
     parameters = {name: facts[name] for name in (*OF_PROBLEM, *OF_KERNEL) if name in facts}
     if not (fit_intercept and parameters.get("penalize_intercept", True)):
         parameters.pop("intercept_scaling", None)
-    return MarginClassifier(fit_intercept=fit_intercept, **parameters)
+    optimum = MarginClassifier(fit_intercept=fit_intercept, **parameters)
+    vars(optimum)["_display_name"] = _caller  # in messages
+    optimum.check_parameters()
+    return optimum
+
+
+def _caller(method: str | None = None) -> str:
+    """Return the name of the function that users call."""
+    return CALLER
 
 
 def _check(model: Any, name: str, *allowed: Any) -> Any:
@@ -235,24 +248,25 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
         "loss": specification.loss,
         "class_weight": model.class_weight,
         "penalize_intercept": not specification.has_free_intercept,
-        "multi_class": "ovo" if fitted_scheme(model).has_pairs else "ovr",
     }
+    if len(model.classes_) > 2:
+        facts["multi_class"] = "ovo" if fitted_scheme(model).has_pairs else "ovr"
     if model.fit_intercept and not specification.has_free_intercept:
         square = getattr(model, "sq_intercept_scaling_", specification.sq_intercept_scaling)
         facts["intercept_scaling"] = math.sqrt(square)
     is_from_file = not hasattr(model, "n_iter_")  # of LIBLINEAR or LIBSVM, which states less
     if is_from_file:
-        if facts["multi_class"] == "ovr" and len(model.classes_) > 2 and "class_weight" in stated:
-            raise ValueError(
+        if facts.get("multi_class") == "ovr" and "class_weight" in stated:
+            raise WrongParameter(
                 f"class_weight of {CALLER} must be omitted for a file with several classes: in "
                 "LIBLINEAR it multiplies C of the positive class only. Pass its models one by one."
             )
         free = ["alpha", "class_weight", "penalize_intercept"]
         # A file of LIBSVM says C-SVC whatever the loss that this library fitted.
-        free += ["loss"] if facts["multi_class"] == "ovo" or not hasattr(model, "coef_") else []
+        free += ["loss"] if facts.get("multi_class") == "ovo" or not hasattr(model, "coef_") else []
         facts |= {name: stated[name] for name in free if name in stated}
         facts["C"] = _penalty_of(stated, samples)
-    facts = _agreed(model, stated, facts)
+    facts = _agreed(model, stated, facts, "the file" if is_from_file else "")
     if not hasattr(model, "coef_"):
         is_precomputed = model.kernel_.name == "precomputed"
         facts["kernel"] = "precomputed" if is_precomputed else model.kernel_
@@ -268,7 +282,7 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
 def _penalty_of(stated: dict[str, Any], samples: TrainingSamples) -> float:
     """Return C of a model that does not state it."""
     if ("C" in stated) == ("alpha" in stated):
-        raise ValueError(
+        raise WrongParameter(
             f"Exactly one of C and alpha of {CALLER} must be passed for a model that does not state it."
         )
     name = "C" if "C" in stated else "alpha"
@@ -281,13 +295,14 @@ def _of_arrays(model: tuple[Any, ...], stated: dict[str, Any], samples: Training
     if len(model) != 2:
         raise ValueError(f"model of {CALLER} must be {ALLOWED}. Got a tuple of {len(model)} elements.")
     facts = {**stated, "C": _penalty_of(stated, samples)}
-    has_no_effect = [name for name in OF_KERNEL[1:] if facts.get("kernel", "linear") == "linear"]
+    has_effect = parameters_of(facts.get("kernel", "linear"))
+    has_no_effect = [name for name in OF_KERNEL[1:] if name not in has_effect]
     has_no_effect += ["penalize_intercept", "intercept_scaling"] if model[1] is None else []
     if facts.get("penalize_intercept") is False:
         has_no_effect.append("intercept_scaling")
     for name in has_no_effect:
         if name in stated:
-            raise ValueError(f"{name} of {CALLER} must be omitted: it has no effect here.")
+            raise WrongParameter(f"{name} of {CALLER} must be omitted: it has no effect here.")
     values = np.atleast_2d(host_array(model[0]))
     has_intercept = model[1] is not None
     intercept = host_array(model[1] if has_intercept else 0.0).ravel()

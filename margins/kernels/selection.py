@@ -20,6 +20,12 @@ def kernel_of(estimator, X):
     return kernel.resolve(X)
 
 
+def parameters_of(kernel):
+    """Return the names of the parameters that a kernel takes from an estimator: set of str."""
+    named = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return {field.name for field in dataclasses.fields(named)} if named else set()
+
+
 def kernel_choice(reserved=()):
     """Declare the parameter `kernel` of an estimator (dataclasses.Field)."""
     fields = {name: {field.name for field in dataclasses.fields(cls)} for name, cls in KERNELS.items()}

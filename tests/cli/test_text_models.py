@@ -144,9 +144,21 @@ def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
         text = run("certify", tmp_path / name, train_file, *options).out
         assert "above the optimum" in text and "training predictions differ" in text
     result = run("certify", tmp_path / "m", train_file)
-    assert result.code == 3 and "Exactly one of C and alpha" in result.err
+    assert result.code == 2 and "Exactly one of C and alpha" in result.err
     result = run("certify", tmp_path / "m.SKOPS", train_file, "-C", "3")
-    assert result.code == 3 and "must be omitted, or 1.0" in result.err
+    assert result.code == 2 and "must be omitted, or 1.0" in result.err
+    for options in (
+        "-C -1",
+        "--alpha 0",
+        "-C 1 --loss x",
+        "-C 1 --accuracy 3",
+        "-C 1 --class-weight 1=-1",
+    ):
+        result = run("certify", tmp_path / "m", train_file, *options.split())
+        assert result.code == 2 and " of certify must be " in result.err, options
+    train_file.write_text("1 1:2\n1 1:3\n")
+    result = run("certify", tmp_path / "m", train_file, "-C", "1")
+    assert result.code == 3 and result.err.startswith(f"margins: {train_file}: ")
 
 
 def test_certify_is_told_what_a_text_does_not_say(run, train_file, tmp_path):

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from algorithm_groups import LINEAR
 
-from margins.parameters import AnyOf, InstanceOf, Interval, OneOf, SubclassOf
+from margins.parameters import AnyOf, InstanceOf, Interval, MappingTo, OneOf, SubclassOf
 
 OF_KERNELS = ("degree", "gamma", "coef0", "cache_size")
 
@@ -29,6 +29,8 @@ def allows(constraint, value):
         )
     if isinstance(constraint, SubclassOf):
         return isinstance(value, type) and issubclass(value, constraint.base)
+    if isinstance(constraint, MappingTo):
+        return isinstance(value, dict) and all(allows(constraint.values, one) for one in value.values())
     assert isinstance(constraint, Interval)
     if isinstance(value, bool | np.bool_) or not isinstance(
         value, Integral if constraint.integer else Real
