@@ -93,7 +93,9 @@ def _plug_ins() -> tuple[dict[str, dict[str, EntryPoint]], dict[str, str]]:
         except Exception as error:  # damaged metadata may cause any error
             unreadable[_name_of_package(installed)] = f"{type(error).__name__}: {error}"
             continue
-        package = _name_of_package(installed) if entries else ""
+        if {entry.name: entry for entry in entries} in ({}, built_ins()):
+            continue  # nothing, or this package: the parser of names takes longer than all else here
+        package = _name_of_package(installed)
         if re.sub(r"[-_.]+", "-", package).lower() != OWN_PACKAGE:
             for entry in entries:  # if a package is installed twice, the first one counts
                 offers.setdefault(entry.name, {}).setdefault(package, entry)
