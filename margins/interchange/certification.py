@@ -35,7 +35,15 @@ from margins.estimators.algorithm import JOBS
 from margins.estimators.fitted import fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
-from margins.interchange.solutions import CALLER, Part, Solution, TrainingSamples, has_pairs, read_model
+from margins.interchange.solutions import (
+    CALLER,
+    Part,
+    Solution,
+    TrainingSamples,
+    classes_of,
+    has_pairs,
+    read_model,
+)
 from margins.kernels import LINEAR
 from margins.kernels.selection import kernel_of
 from margins.linalg.threads import n_threads_of, team_of
@@ -418,7 +426,7 @@ class _ProvenParts:
     """A model of several binary models, each with its proof."""
 
     def __init__(self, model: Any, parts: list[Part], X: Any, accuracy: float, n_jobs: Any) -> None:
-        self._X, self._classes, self._parts = X, np.asarray(model.classes_), []
+        self._X, self._classes, self._parts = X, classes_of(model), []
         self._scheme = scheme_of("ovo" if has_pairs(model) else "ovr", len(self._classes))
         self._columns = []
         for part in parts:

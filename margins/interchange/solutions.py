@@ -81,8 +81,17 @@ def read_model(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> 
 
 def host_array(array: Any) -> np.ndarray:
     """Return an array of a model as a dense ndarray of float64; cuML's may be on a device."""
-    array = array.get() if hasattr(array, "get") else array
+    array = _on_host(array)
     return np.asarray(array.toarray() if sparse.issparse(array) else array, dtype=np.float64)
+
+
+def classes_of(model: Any) -> np.ndarray:
+    """Return the classes of a model."""
+    return np.asarray(_on_host(model.classes_))
+
+
+def _on_host(array: Any) -> Any:
+    return array.get() if hasattr(array, "get") else array
 
 
 def _agreed(
@@ -140,7 +149,7 @@ def _weights_by_class(model: Any, samples: TrainingSamples, balances_weights: bo
         raise ValueError(f"class_weight of {type(model).__name__} must be None if X is in chunks.")
     from sklearn.utils.class_weight import compute_class_weight
 
-    arguments: dict[str, Any] = {"classes": np.asarray(model.classes_), "y": samples.y}
+    arguments: dict[str, Any] = {"classes": classes_of(model), "y": samples.y}
     # "balanced" counts sample weights, since scikit-learn has that.
     if balances_weights and "sample_weight" in inspect.signature(compute_class_weight).parameters:
         arguments["sample_weight"] = samples.weight
@@ -151,7 +160,7 @@ def _linear(
     model: Any, facts: dict[str, Any], samples: TrainingSamples, balances_weights: bool = False
 ) -> Solution | list[Part]:
     """Return LinearSVC or SGDClassifier."""
-    coef, classes = host_array(model.coef_), np.asarray(model.classes_)
+    coef, classes = host_array(model.coef_), classes_of(model)
     intercept = np.broadcast_to(host_array(model.intercept_).ravel(), len(coef))
     fit_intercept = bool(model.fit_intercept)
     weights = _weights_by_class(model, samples, balances_weights)
@@ -213,7 +222,7 @@ def _svc(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Soluti
     facts = _agreed(model, stated, facts)
     if isinstance(model.gamma, str):  # of all samples, also those of weight 0
         facts["gamma"] = float(getattr(model, "_gamma", 0.0)) or model.gamma
-    weights, classes = _weights_by_class(model, samples), np.asarray(model.classes_)
+    weights, classes = _weights_by_class(model, samples), classes_of(model)
     if weights is not None:
         facts["class_weight"] = dict(zip(classes.tolist(), weights.tolist(), strict=True))
     dual_coef = _at_support(host_array(model.dual_coef_), model.support_, samples)
@@ -329,7 +338,7 @@ def has_pairs(model: Any) -> bool:
 def _meta(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> list[Part]:
     """Return the binary models of OneVsRestClassifier or OneVsOneClassifier."""
     _agreed(model, stated, {})
-    classes, y, weight = np.asarray(model.classes_), samples.y, samples.weight
+    classes, y, weight = classes_of(model), samples.y, samples.weight
     if y is None:
         raise ValueError(f"X of {CALLER} must be in memory for a {type(model).__name__}. Got chunks.")
     is_ovo, parts = has_pairs(model), []

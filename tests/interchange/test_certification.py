@@ -289,6 +289,47 @@ def test_the_advice_names_what_is_wrong():
     assert "Standardize" in margins.certify((0 * few.coef_, None), uneven, y, C=1).advice
 
 
+class OnDevice:
+    """An array that, as CuPy's, becomes one of NumPy by `get` alone."""
+
+    def __init__(self, array):
+        self._array = np.array(array)
+
+    def get(self):
+        return self._array
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("is_penalised", [True, False])
+def test_attributes_that_cuml_documents_are_enough(n_classes, is_penalised):
+    X, y = clouds(n_classes, m=90)
+    options = {"C": 2.0, "loss": "hinge", "class_weight": None}
+    own = LinearSVC(**options, random_state=0).fit(X, y)
+    named = options | {"penalty": "l2", "fit_intercept": True, "penalized_intercept": is_penalised}
+    arrays = {name: OnDevice(getattr(own, name)) for name in ("coef_", "intercept_", "classes_")}
+    found = margins.certify(type("LinearSVC", (), named | arrays)(), X, y)
+    arrays = own.coef_, own.intercept_
+    same = margins.certify(arrays, X, y, C=2.0, loss="hinge", penalize_intercept=is_penalised)
+    assert found.certificates == same.certificates and found.n_different == same.n_different
+    own = SVC(C=2.0).fit(X, y)
+    named = {
+        "C": 2.0,
+        "class_weight": None,
+        "kernel": "rbf",
+        "gamma": "scale",
+        "degree": 3,
+        "coef0": 0.0,
+    }
+    fitted = ("dual_coef_", "intercept_", "classes_", "support_", "support_vectors_", "n_support_")
+    arrays = {name: OnDevice(getattr(own, name)) for name in fitted}
+    found = margins.certify(type("SVC", (), named | arrays)(), X, y)
+    for one, other in zip(found.certificates, margins.certify(own, X, y).certificates, strict=True):
+        assert_allclose((one.primal, one.dual), (other.primal, other.dual), rtol=1e-9)
+
+
 def fitted(model):
     return model.fit(*clouds(2, m=40))
 
