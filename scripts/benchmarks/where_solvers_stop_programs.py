@@ -98,6 +98,14 @@ def dlib(X, y, C, tight):
 def vw(X, y, C, tight, passes):
     import vowpalwabbit
 
+    is_online, options = passes != "bfgs", ["--loss_function hinge --quiet --predict_only_model"]
+    options.append(f"--l2 {1 / (C * (len(y) if is_online else 1))!r}")
+    if not is_online:
+        options.append(f"--bfgs --passes 100 --holdout_off {'--termination 0' * tight}")
+    elif tight:
+        options.append(f"--sgd --power_t 1 -l {C * len(y)!r} --initial_t 1 --passes 10000 --holdout_off")
+    elif passes > 1:
+        options.append(f"--passes {passes}")
     with tempfile.TemporaryDirectory() as folder:
         data, model = Path(folder) / "data", Path(folder) / "model"
         lines = (
@@ -105,11 +113,8 @@ def vw(X, y, C, tight, passes):
             for label, row in zip(y.tolist(), X.tolist(), strict=True)
         )
         data.write_text("\n".join(lines) + "\n")
-        options = (
-            f"--loss_function hinge --l2 {1 / (C * len(y))!r} --quiet --readable_model {model} -d {data}"
-        )
-        passes = f" --passes {passes} -k --cache_file {data}.cache" if passes > 1 else ""
-        vowpalwabbit.Workspace(options + passes).finish()
+        options.append(f"-k --cache_file {data}.cache -d {data} --readable_model {model}")
+        vowpalwabbit.Workspace(" ".join(options)).finish()
         text = model.read_text()
     values = {int(key): float(value) for key, value in re.findall(r"^(\d+):([-+.e\d]+)", text, re.M)}
     coef = np.array([values.pop(j + 1, 0.0) for j in range(X.shape[1])])
