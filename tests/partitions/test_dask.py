@@ -154,7 +154,7 @@ def _with(values, place, value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, y: (_with(X, (130, 2), np.nan), y), "^chunk 2 of .*fit.*: Input contains NaN"),
+        (lambda X, y: (_with(X, (130, 2), np.nan), y), "^chunk 2 of .*fit.*: Input X contains NaN"),
         (lambda X, y: (_with(X, (130, 2), 1e200), y), "^chunk 2 of .*: Row 30 of X is too long"),
         (lambda X, y: (X, _with(y, 130, None)), "^y of chunk 2 of .* Got None for sample 30"),
         (lambda X, y: (X, _with(y, 130, np.nan)), "^y of chunk 2 of .* must be finite. Got nan"),

@@ -52,7 +52,7 @@ def broken_csr():
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ((np.where(X[30:] > 10, 0, np.nan), Y[30:]), "^chunk 1 of .*: Input contains NaN"),
+        ((np.where(X[30:] > 10, 0, np.nan), Y[30:]), "^chunk 1 of .*: Input X contains NaN"),
         ((X[30:, :4], Y[30:]), "8 features, like the first chunk. Got 4 in chunk 1"),
         ((X[30:], Y[29:]), "y of chunk 1 of .* must have 30 labels, one for each row. Got 31"),
         ((X[30:], np.zeros((30, 2))), "^chunk 1 of .*: y should be a 1d"),
