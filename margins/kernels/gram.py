@@ -27,7 +27,7 @@ RIDGE = 1e-4
 
 def gram_rows(X, coarse=False):
     """Return the rows of the Gram matrix of X, in double precision or, if that is safe, in single."""
-    gram = _products(X, np.float32 if coarse else np.float64)
+    gram = inner_products_of(X, np.float32 if coarse else np.float64)
     sqnorms = gram.diagonal().copy()
     if coarse and not _is_distinct(gram, sqnorms):
         return gram_rows(X)
@@ -44,7 +44,7 @@ def _is_distinct(gram, sqnorms):
     return np.median(residuals / sqnorms) >= DISTINCT
 
 
-def _products(X, dtype):
+def inner_products_of(X, dtype):
     """Return the inner products of all rows (ndarray of float64, shape (m, m))."""
     gram = np.zeros((X.shape[0], X.shape[0]))
     # Ignore overflows: they mean that a row is too long, which its squared norm shows.

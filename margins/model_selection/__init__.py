@@ -15,7 +15,8 @@ The modules, in the order of a study:
 Selection of C by one classifier: `classifier_cv`, with its folds along C in memory (`fold_paths`) or in
 partitions (`partitioned_folds`), and probabilities (`calibration`).
 
-Proofs of generalisation: `leave_one_out`, and `pac` for streams.
+Proofs of generalisation: `leave_one_out`, and `pac` for streams. Tests of chance: `permutation`, whose
+fits share inner products (`gram_folds`).
 """
 
 from margins.model_selection.compare import Comparison, compare
@@ -23,6 +24,7 @@ from margins.model_selection.grids import Halving, Stages
 from margins.model_selection.intervals import ConfidenceInterval, corrected_interval, t_interval
 from margins.model_selection.leave_one_out import LeaveOneOut
 from margins.model_selection.pac import online_to_pac
+from margins.model_selection.permutation import PermutationTest, permutation_test
 from margins.model_selection.ranks import PairTest, Ranking, rank
 from margins.model_selection.search import double_cross_validation, parameter_search
 from margins.model_selection.study import Fold, Study, Table
@@ -36,6 +38,7 @@ __all__ = [
     "Halving",
     "LeaveOneOut",
     "PairTest",
+    "PermutationTest",
     "Ranking",
     "Stages",
     "Study",
@@ -45,6 +48,7 @@ __all__ = [
     "double_cross_validation",
     "online_to_pac",
     "parameter_search",
+    "permutation_test",
     "rank",
     "t_interval",
 ]

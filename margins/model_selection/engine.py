@@ -142,11 +142,7 @@ class Engine:
                 tables += tables_of_round
             chosen = [table.best_params for table in tables_of_round]
             folds = self._outer_folds(chosen, bar) if self.outer else _folds_of_table(tables[-1])
-        if self._unproven:
-            _, text = max(self._unproven)
-            message = f"{len(self._unproven)} of {n_fits} fits of {self.caller} did not converge."
-            text = f"{message} The fit with the largest gap is {text}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        self.warn_of_unproven(n_fits)
         if self.outer:
             tables.sort(key=lambda table: (table.outer, table.stage))
         kind = type(self.original_estimator)
@@ -164,6 +160,14 @@ class Engine:
             data=self.data.digest,
             versions=self.versions(),
         )
+
+    def warn_of_unproven(self, n_fits, what="fits"):
+        """Warn the caller of the function that calls a method of the engine if fits did not converge."""
+        if self._unproven:
+            _, text = max(self._unproven)
+            message = f"{len(self._unproven)} of {n_fits} {what} of {self.caller} did not converge."
+            text = f"{message} The fit with the largest gap is {text}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _search(self, number, previous, bar):
         """Run one round of all searches, given their tables of the previous round: list of Table."""

@@ -144,18 +144,18 @@ def _part(estimator, training_set, train, sample_weight):
     """Return the TrainingSet of a fold, with the classes that it contains."""
     name, classes = MessageName(estimator, "fit"), training_set.classes
     codes = training_set.samples.codes[train]
-    classes, codes = _present(classes, codes)
+    classes, codes = present_classes(classes, codes)
     weight_of_fold = None if sample_weight is None else sample_weight[train]
     weight = sample_weights(name, codes, codes, classes, weight_of_fold, estimator.class_weight)
     if isinstance(weight, np.ndarray) and not weight.all():
         positive = np.flatnonzero(weight)
         train, codes, weight = train[positive], codes[positive], weight[positive]
         classes_without(name, np.bincount(codes, minlength=len(classes)), classes)
-        classes, codes = _present(classes, codes)
+        classes, codes = present_classes(classes, codes)
     return training_set.part(train, weight, classes, codes)
 
 
-def _present(classes, codes):
+def present_classes(classes, codes):
     """Return the classes of some samples, and the samples' indices in these classes."""
     present = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
     if len(present) == len(classes):

@@ -116,6 +116,10 @@ class Shared:
             size = X.nbytes if isinstance(X, np.ndarray) else sys.getsizeof(X)
         return int(size) + self.y.nbytes + self.splits.nbytes
 
+    def outcome_of(self, task, current):
+        """Return the Outcome of a task; the item of `current` becomes the setting that is trained."""
+        return ROUTES[task.route](self, task, current)
+
 
 def shares(settings, n_splits, route):
     """Divide settings into parts, so that there are enough tasks: list of list. A path is one task."""
@@ -132,7 +136,7 @@ def run(shared, number, task):
     current = [None]
     try:
         with config_context(**shared.config), parallel_config("sequential", n_jobs=1):
-            return number, ROUTES[task.route](shared, task, current)
+            return number, shared.outcome_of(task, current)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # even SystemExit, because a fit must not end the process
@@ -146,7 +150,8 @@ def _text_of(error):
         return f"{type(error).__name__}, whose text raises {type(second).__name__}"
 
 
-def _one_by_one(shared, task, current):
+def one_by_one(shared, task, current):
+    """Return the Outcome of a task whose settings are trained separately."""
     train, test = shared.splits[task.split]
     weight = part_of(shared.sample_weight, train)
     weights = {} if weight is None else {"sample_weight": weight}
@@ -204,7 +209,7 @@ def _along_c(shared, task, current):
 
 
 # The functions that train the settings of a task.
-ROUTES = {"alone": _one_by_one, "lockstep": _in_lockstep, "path": _along_c}
+ROUTES = {"alone": one_by_one, "lockstep": _in_lockstep, "path": _along_c}
 
 
 def _scored(shared, trained, X_test, y_test, started):

@@ -203,6 +203,12 @@ def gram_pays(X, tuning=TUNING):
     return gram.min_ratio * m * m <= n_stored and gram.min_density * m * d <= n_stored
 
 
+def shares_gram(X):
+    """Return True if fits of the same samples share their inner products: X stores more elements."""
+    m, d = X.shape
+    return m * m <= (X.nnz if is_sparse(X) else m * d)
+
+
 SOLVERS = ("newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd")
 CLASSES = {
     "newton": NewtonSolver,
