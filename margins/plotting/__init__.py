@@ -8,7 +8,13 @@ keeps the axes and figure of the last drawing as ``ax_`` and ``figure_``. The co
 distinguishable with colour blindness; lines also differ in their markers or dashes.
 """
 
-from margins.plotting.comparison import ComparisonDisplay, GapsDisplay, InfluenceDisplay, RanksDisplay
+from margins.plotting.comparison import (
+    ComparisonDisplay,
+    GapsDisplay,
+    InfluenceDisplay,
+    PermutationTestDisplay,
+    RanksDisplay,
+)
 from margins.plotting.curves import CertificateDisplay, CoefficientPathDisplay, EpochsDisplay
 from margins.plotting.landscape import LandscapeDisplay
 
@@ -20,5 +26,6 @@ __all__ = [
     "GapsDisplay",
     "InfluenceDisplay",
     "LandscapeDisplay",
+    "PermutationTestDisplay",
     "RanksDisplay",
 ]

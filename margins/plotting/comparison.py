@@ -12,6 +12,7 @@ from margins.interchange.certification import Certification
 from margins.model_selection.compare import Comparison, compare
 from margins.model_selection.intervals import CONFIDENCE
 from margins.model_selection.leave_one_out import LeaveOneOut
+from margins.model_selection.permutation import PermutationTest
 from margins.model_selection.ranks import Ranking
 from margins.model_selection.study import Study
 from margins.parameters import OneOf, check
@@ -340,5 +341,45 @@ class InfluenceDisplay(Display):
         ax.set(xlabel="margin by the model with the sample", ylabel="margin by the model without it")
         ax.set_title(f"leave-one-out error {result.error:.3g}")
         ax.grid(**GRID)
+        legend(ax)
+        return self
+
+
+class PermutationTestDisplay(Display):
+    """Histogram of the scores with permuted labels, and the score with the labels passed.
+
+    Parameters
+    ----------
+    test : margins.model_selection.PermutationTest
+
+    See Also
+    --------
+    margins.model_selection.permutation_test : Computes the test.
+
+    Examples
+    --------
+    >>> from margins.model_selection import permutation_test
+    >>> from margins.plotting import PermutationTestDisplay
+    >>> test = permutation_test(classifier, X, y)  # doctest: +SKIP
+    >>> PermutationTestDisplay.from_test(test).figure_.savefig("test.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, test: PermutationTest) -> None:
+        self.test = test
+
+    @classmethod
+    def from_test(cls, test: PermutationTest, *, ax: "Axes | None" = None, **hist_kw: Any) -> Self:
+        """Draw a test, and return the display; `hist_kw` are keywords of ``Axes.hist``."""
+        return cls(test).plot(ax, **hist_kw)
+
+    def plot(self, ax: "Axes | None" = None, **hist_kw: Any) -> Self:
+        """Draw, and return the display."""
+        ax, test = self._axes(ax), self.test
+        looks: dict[str, Any] = {"bins": "auto", "color": COLOURS[0], "label": "permuted labels"}
+        ax.hist(test.permuted_scores, **looks | hist_kw)
+        label = f"labels as passed: {test.score:.3g}, p = {test.p_value:.3g}"
+        ax.axvline(test.score, color=COLOURS[1], linestyle="--", label=label)
+        ax.set(xlabel=metric_label(test.metric), ylabel="permutations")
+        ax.grid(axis="y", **GRID)
         legend(ax)
         return self
