@@ -9,6 +9,7 @@ import benchmark_kernels
 import benchmark_leave_one_out
 import benchmark_pairs
 import benchmark_paths
+import benchmark_permutations
 import benchmark_studies
 import benchmark_threads
 import numpy as np
@@ -69,6 +70,14 @@ def test_the_least_seconds_of_both_programs_are_printed_for_each_file(monkeypatc
     ours, theirs = commands[:2]
     assert ours[0].name == "margins" and ours[1:4] == ["train", "-q", "data/tiny.svm"]
     assert theirs[:3] == ["liblinear-train", "-q", "data/tiny.svm"] and commands[2:4] == commands[:2]
+
+
+def test_a_permutation_test_is_compared_with_one_cross_validation(capsys):
+    options = ["--rows", "20", "--features", "30", "--permutations", "9", "--timed", "3"]
+    benchmark_permutations.main(options)
+    *_, one, ours, theirs, ratio = capsys.readouterr().out.splitlines()
+    assert one.endswith(" 1.00") and ours.startswith("permutation_test ")
+    assert theirs.startswith("permutation_test_score") and "of permutation_test_score's time" in ratio
 
 
 @pytest.mark.parametrize("kernel, n_settings", [("linear", 36), ("rbf", 25)])
