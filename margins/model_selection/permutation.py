@@ -146,9 +146,9 @@ def permutation_test(
     **What fits share.** Fits of a linear MarginClassifier with finite C share the inner products of all
     samples if X stores n_samples^2 elements, as with more features than samples. Each fit then solves a
     problem on a part of that matrix, and is proven to the classifier's `eps`, so it equals a fit to the
-    permuted labels up to `eps`; `max_iter` and `solver` are not used. Fits that this does not prove are
-    made alone, and so are all others: pipelines, kernels, more samples than features, metrics that need
-    more than scores, and `max_time`, `verbose` or callbacks. `not_shared` tells the reason.
+    permuted labels up to `eps`; `max_iter` is not used. Fits that this does not prove are made alone,
+    and so are all others: pipelines, kernels, more samples than features, metrics that need more than
+    scores, other solvers, and `max_time`, `verbose` or callbacks. `not_shared` tells the reason.
 
     **Source**: Phipson & Smyth (2010), Permutation p-values should never be zero; Ojala & Garriga
     (2010), Permutation tests for studying classifier performance, test 1.

@@ -204,6 +204,7 @@ def test_other_processes_get_the_same_labels():
         (LinearSVC(), X, "is not a MarginClassifier"),
         (make_pipeline(StandardScaler(), MarginClassifier()), X, "is not a MarginClassifier"),
         (MarginClassifier(kernel="rbf"), X, "kernel='rbf' is not linear"),
+        (MarginClassifier(solver="newton"), X, "solver='newton' is another one"),
         (MarginClassifier(max_time=9), X, "max_time=9 limits each fit"),
         (MarginClassifier(), X[:, :20], "more samples than features"),
         (MarginClassifier(), sparse.random_array((40, 200), density=0.1, random_state=0), "X is sparse"),
