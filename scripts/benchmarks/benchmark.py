@@ -3,7 +3,7 @@
     MARGINS_DATA=... python scripts/benchmarks/benchmark.py [--quick] [--tasks a c] [--json FILE]
 
 Whole ``fit`` calls, as users make them, of both sides to the same CSR matrix of float64, in one process,
-on one thread, in alternation: the median of the repeats after one to warm up, each repeat a fit or, of
+in alternation: the median of the repeats after one to warm up, each repeat a fit or, of
 short ones, as many as last 10 ms. LinearSVC is tuned in its favour: by the largest tol of a grid that
 reaches the required accuracy, with the dual or the primal solver, whichever is faster. The accuracy of a
 solver is computed here, from its weights (contests.py). Algorithms of this library also prove it, within
@@ -29,7 +29,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import MaxAbsScaler
-from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
@@ -86,13 +85,12 @@ def problems_of(name):
 def run(name, arguments, others=()):
     """Return the requested results for one data set: dict."""
     problems, tasks = problems_of(name), []
-    with threadpool_limits(1):
-        for task, problem, gap in problems.values():
-            if task in arguments.tasks:
-                names = (*arguments.algorithms, *(("pdm", "mpcs", "mpvs") if task == "c" else ()))
-                ours = [name for name in dict.fromkeys(names) if peers.solved_by(name, problem)]
-                result = contests.contest(problem, gap, ours, arguments, others)
-                tasks.append({"task": task, "C": problem.C, **result})
+    for task, problem, gap in problems.values():
+        if task in arguments.tasks:
+            names = (*arguments.algorithms, *(("pdm", "mpcs", "mpvs") if task == "c" else ()))
+            ours = [name for name in dict.fromkeys(names) if peers.solved_by(name, problem)]
+            result = contests.contest(problem, gap, ours, arguments, others)
+            tasks.append({"task": task, "C": problem.C, **result})
     X = problem.X
     shape = {"n_samples": X.shape[0], "n_features": X.shape[1], "n_nonzero": int(X.nnz)}
     return {"data": name, **shape, "tasks": tasks}
@@ -189,4 +187,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -142,4 +142,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -33,7 +33,6 @@ def main(arguments=None):
     if shutil.which("liblinear-train") is None:
         parser.error("liblinear-train is not installed: apt install liblinear-tools")
     margins, rows = Path(sys.executable).with_name("margins"), []
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every process would compile the package
     with tempfile.TemporaryDirectory() as folder:
         model, their_model, output = (f"{folder}/{name}" for name in ("model", "theirs", "output"))
@@ -50,4 +49,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -64,4 +64,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -28,7 +28,6 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
 import margins
 from margins.losses import Hinge
@@ -204,10 +203,7 @@ def main(argv=None):
     names = arguments.data or [name for name in DATA if name in real_data.available()]
     print("Seconds of SVC and the gap it has reached, ours over them at each proven gap, seconds of")
     print("predictions over those of SVC, megabytes beside X and the cache, and the gain by threads.")
-    with threadpool_limits(1):
-        rows = reporting.print_rows(
-            row for name in names or ["digits"] for row in compare(name, arguments)
-        )
+    rows = reporting.print_rows(row for name in names or ["digits"] for row in compare(name, arguments))
     for what in [*map("{:g}".format, arguments.eps), "predict", *arguments.peer_classes]:
         ratios = [row[what] for row in rows]
         print(f"{what}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
@@ -217,4 +213,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -8,7 +8,7 @@ with `leave_one_out`: their median, and the least seconds of ours. Shares are th
 Data are those of the folder that MARGINS_DATA names, two classes, features divided by their largest
 value, at most `--rows` samples drawn from them; and breast tumours from scikit-learn.
 
-    OPENBLAS_NUM_THREADS=1 MARGINS_DATA=... python scripts/benchmarks/benchmark_leave_one_out.py
+    MARGINS_DATA=... python scripts/benchmarks/benchmark_leave_one_out.py
 """
 
 import itertools
@@ -153,4 +153,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

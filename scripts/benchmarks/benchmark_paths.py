@@ -136,4 +136,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)

@@ -134,4 +134,4 @@ def marked(errors):
 
 
 if __name__ == "__main__":
-    main()
+    reporting.in_both_environments(main)
