@@ -407,7 +407,8 @@ class _Planner:
         """Plan pairs of samples over all inner products; Newton steps from 0 if pairs take longer."""
         costs, tuning = self.costs, self.tuning.decomposition
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
-        yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
+        if not self.problem.pairs_are_slow:
+            yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
         yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
         yield self.builder.reserve("in case Newton steps end without the proof")
 

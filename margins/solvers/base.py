@@ -31,6 +31,7 @@ class Problem(NamedTuple):
     # margins.kernels.gram.WholeGram or None: inner products of linear data, for a pair of classes.
     gram: Any = None
     original: Original | None = None  # None: `data` holds the samples as they were passed
+    pairs_are_slow: bool = False  # True: pairs of samples have been moved, and took too long
 
     @property
     def n_samples(self):

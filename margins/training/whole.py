@@ -47,6 +47,9 @@ def whole_problems(training_set, specification):
         is_plain = reads_X and not (training_set.is_in_parts or training_set.rows.is_kernel)
         is_plain = is_plain and 2 * len(samples.codes) ** 2 <= MOST_BYTES
         most, can_share = tuning.whole, scheme.has_pairs and is_plain
+        if can_share:  # pairs of classes are alike: the first decides
+            pair, code = scheme.binary(training_set, 0)
+            can_share = Costs(pair.problem(code, specification)).pairs_pay
     if not can_share or np.sort(sizes)[-2:].sum() > most:
         return None
     problem = training_set.problem(None, specification)
@@ -89,7 +92,7 @@ class WholeProblems:
         else:
             panels = [block(part, slice(part.start, None)) for part in parts]
         self._classes = ClassPairs(panels, self._ends)
-        self._unproven = {}  # dual variables and their sums, by problem
+        self._unproven = {}  # by problem: record, dual variables and their sums
 
     def outcome(self, index):
         """Return the outcome of a problem (Outcome), or None if a run must solve it."""
@@ -137,12 +140,13 @@ class WholeProblems:
         constant = loss.constant_objective(data.signs, np.inf if is_free else scaling)
         claim = Claim(data, loss, weights, weights, theta, None, sums_are_fresh=True)
         proof = easily_proven(claim, data.signs * (sums + scaling * label_sum), constant)
+        n_accesses = 2 * n_pairs + m
         if proof is None or not specification.is_proven(loss, proof.certificate):
-            if rows.is_kernel:
-                self._unproven[index] = alpha, combination
+            seconds = time.perf_counter() - begin
+            record = PhaseRecord(NAME, 0, weights.n_updates, n_accesses, seconds)
+            self._unproven[index] = record, alpha, combination
             return None
-        n_accesses, certificate = 2 * n_pairs + m, proof.certificate
-        seconds = time.perf_counter() - begin
+        certificate, seconds = proof.certificate, time.perf_counter() - begin
         return Outcome(
             specification,
             data.over(NO_ROWS),
@@ -161,9 +165,15 @@ class WholeProblems:
         )
 
     def begin(self, run, index):
-        """Let a run continue from what was not proven."""
+        """Let a run continue from what was not proven, or, with linear data, by another solver."""
         if index in self._unproven:
-            run.weights.assign(run.data, *self._unproven.pop(index))
+            record, *state = self._unproven.pop(index)
+            run.phases.append(record)  # no epoch, which would end with a certificate
+            run.n_accesses += record.accesses
+            if self._rows.is_kernel:
+                run.weights.assign(run.data, *state)
+            else:
+                run.problem = run.problem._replace(pairs_are_slow=True)
 
     def _sums(self, pair, parts, b):
         """Return sum_j b_j K(x_j, x_k) of the samples of a pair, and the weights of linear data."""
