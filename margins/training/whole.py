@@ -26,7 +26,7 @@ from margins.tuning import TUNING
 
 NO_ROWS = Rows(None, 0, 0)
 NAME = "decomposition"
-MOST_BYTES = 1 << 27  # of inner products of linear data
+MOST_BYTES = 1 << 28  # of copies of linear samples, and of their inner products
 
 
 def whole_problems(training_set, specification):
@@ -35,27 +35,32 @@ def whole_problems(training_set, specification):
     is_quiet = specification.max_time is None and specification.report is None
     if not (scheme.has_pairs or scheme.n_problems == 1) or specification.is_hard_margin or not is_quiet:
         return None
-    sizes = np.bincount(samples.codes, minlength=scheme.n_classes)
-    if sizes.min() == 0 or training_set.has_left_out:
+    sizes, m = np.bincount(samples.codes, minlength=scheme.n_classes), len(samples.codes)
+    most = tuning.shared_whole if training_set.is_kernel else tuning.whole
+    if sizes.min() == 0 or np.sort(sizes)[-2:].sum() > most or training_set.has_left_out:
         return None
     if training_set.is_kernel:
-        most = tuning.shared_whole
         size = training_set.rows.blocks.cache_size
-        can_share = ClassBlocks.may_serve(training_set.kernel, len(samples.codes), size)
+        can_share = ClassBlocks.may_serve(training_set.kernel, m, size)
     else:
-        reads_X = training_set.centre is None and training_set.X is not None
-        is_plain = reads_X and not (training_set.is_in_parts or training_set.rows.is_kernel)
-        is_plain = is_plain and 2 * len(samples.codes) ** 2 <= MOST_BYTES
-        most, can_share = tuning.whole, scheme.has_pairs and is_plain
-        if can_share:  # pairs of classes are alike: the first decides
-            pair, code = scheme.binary(training_set, 0)
-            can_share = Costs(pair.problem(code, specification)).pairs_pay
-    if not can_share or np.sort(sizes)[-2:].sum() > most:
+        can_share = _shares_products(training_set, specification)
+    if not can_share:
         return None
     problem = training_set.problem(None, specification)
     if not is_in_range(problem) or unit_of(problem) != 1:
         return None
     return WholeProblems(training_set, specification, sizes, problem.loss)
+
+
+def _shares_products(training_set, specification):
+    """Return whether the pairs of linear data share inner products: if moves of pairs of samples pay."""
+    scheme, rows, m = training_set.scheme, training_set.rows, len(training_set.samples.codes)
+    if not scheme.has_pairs or training_set.is_in_parts or rows.is_kernel:
+        return False
+    if training_set.centre is not None or max(2 * m * m, 12 * rows.n_stored) > MOST_BYTES:
+        return False
+    pair, code = scheme.binary(training_set, 0)  # others are like it
+    return Costs(pair.problem(code, specification)).pairs_pay
 
 
 class WholeProblems:
