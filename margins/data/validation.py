@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from margins.data._structure import all_ones
-from margins.data.binary_data import is_sparse
+from margins.data.binary_data import is_sparse, rows_of
 from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
-from margins.linalg.threads import blocks_of, current_team
+from margins.linalg.threads import MIN_SHARED, blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
 PLAIN_SPARSE = ("csr_matrix", "csr_array")
@@ -31,6 +31,7 @@ class ValidSamples(NamedTuple):
     codes: np.ndarray  # int, shape (m,): ``classes[codes]`` is y
     classes: np.ndarray  # shape (n_classes,)
     feature_names: np.ndarray | None  # str, shape (d,), or None
+    lengths: tuple = (None, None)  # X and |x_k|^2, if the check of X has computed them
 
 
 def is_plain(X):
@@ -47,7 +48,8 @@ def validate_samples(estimator, X, y, name):
     owner = type(estimator).__name__
     X = _checked(X, f"X of {owner}")
     feature_names, is_array = None, type(y) is np.ndarray and y.dtype.kind in "biuU"
-    is_ready = _is_ready(X) and is_array and y.shape == X.shape[:1]
+    lengths = _lengths(X)
+    is_ready = (lengths[0] is X or _is_ready(X)) and is_array and y.shape == X.shape[:1]
     if not is_ready:
         from sklearn.utils.validation import validate_data
 
@@ -61,7 +63,7 @@ def validate_samples(estimator, X, y, name):
     if is_ready and 2 * len(classes) > len(y):
         _check_targets(y)  # warns that there are unusually many classes
     check_several(name, classes)
-    return ValidSamples(X, y, codes, classes, feature_names)
+    return ValidSamples(X, y, codes, classes, feature_names, lengths)
 
 
 def check_several(name, classes):
@@ -298,6 +300,16 @@ def _converted(X, original, name):
     return np.require(X, requirements="A")
 
 
+def _lengths(X):
+    """Return X and |x_k|^2, if X is a large dense array that they show to be finite, or None twice."""
+    is_dense = type(X) is np.ndarray and X.dtype in DTYPES and X.ndim == 2
+    if is_dense and X.size >= MIN_SHARED and X.flags.c_contiguous and X.flags.aligned:
+        sqnorms = rows_of(X).sqnorms()
+        if np.isfinite(sqnorms.sum()):
+            return X, sqnorms
+    return None, None
+
+
 def _is_ready(X):
     """Return whether X needs no conversion, and is finite, aligned and not empty."""
     if type(X) is np.ndarray:
@@ -329,6 +341,7 @@ class Samples(NamedTuple):
     n_features: int  # of the original X: a precomputed X loses columns if samples are left out
     feature_names: np.ndarray | None = None  # str, shape (n_features,), or None
     absent: tuple = ()  # int: the classes whose samples all have weight 0
+    lengths: tuple = (None, None)  # a matrix and |x_k|^2 of its rows; X may be another matrix
 
 
 def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False, all_classes=True):
@@ -347,7 +360,7 @@ def weighted_samples(name, valid, sample_weight, class_weight, *, pairwise=False
         if (weight == 1).all():
             weight = 1.0
     names = valid.feature_names
-    return Samples(X, codes, classes, weight, kept, n_samples, n_features, names, absent)
+    return Samples(X, codes, classes, weight, kept, n_samples, n_features, names, absent, valid.lengths)
 
 
 def classes_without(name, totals, classes):

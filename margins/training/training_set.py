@@ -54,7 +54,8 @@ class TrainingSet:
         rows = make_rows(X)
         is_shared = kernel == LINEAR and not is_in_parts
         self._get_rows = (lambda: rows) if is_shared else RowsOfThread(rows, lambda: make_rows(X)).get
-        self.sqnorms = rows.sqnorms()
+        measured, sqnorms = samples.lengths
+        self.sqnorms = sqnorms if measured is X and is_shared and not rows.is_kernel else rows.sqnorms()
         is_gram = kernel == LINEAR and rows.is_kernel
         self.features = rows_of(X) if is_gram else None
         self._original = None if centre is None else rows_of(samples.X)
