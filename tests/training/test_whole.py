@@ -97,6 +97,23 @@ def test_bounds_equal_those_of_exact_sums(solved, n_classes, kernel, loss, penal
         assert certificate.primal / certificate.dual - 1 <= required
 
 
+def test_dual_variables_at_their_bounds_balance(solved):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        m = int(rng.integers(5, 60))
+        X, y = rng.standard_normal((m, 2)), (np.arange(m) < rng.integers(1, m - 1)).astype(int)
+        fit = margins.MarginClassifier(
+            kernel="rbf",
+            gamma=0.3,
+            C=1e-2,
+            class_weight="balanced",
+            loss="hinge",
+            penalize_intercept=False,
+        ).fit(X, y)
+        assert abs(fit.dual_coef_.sum()) <= 1e-13 * np.abs(fit.dual_coef_).sum()
+    assert sum(outcome is not None for outcome in solved) > 20
+
+
 @pytest.mark.parametrize("convert", [np.asarray, np.float32, sparse.csr_array])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_runs_and_any_number_of_threads_prove_the_same_optima(solved, kernel, convert):

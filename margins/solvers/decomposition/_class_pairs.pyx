@@ -5,7 +5,7 @@ precision. The matrix of a pair consists of two diagonal blocks and one block of
 solver first reads it, because most samples of a pair never move.
 """
 
-from libc.math cimport fabs, fmin
+from libc.math cimport INFINITY, fabs, fmin
 from libc.stdlib cimport calloc, free, malloc
 from margins.linalg._sums cimport dot_of
 from margins.solvers.decomposition._pairs cimport LazyRows
@@ -75,14 +75,14 @@ cdef class ClassPairs:
         cdef Py_ssize_t k, m = pair.n_first + pair.n_second, n_pairs = 0
         cdef double gap = 0
         cdef float rho2 = 0 if has_free_intercept else sq_intercept_scaling
-        cdef float* values = <float*> malloc(m * m * sizeof(float))
-        cdef unsigned char* is_filled = <unsigned char*> calloc(m, 1)
         cdef LazyRows lazy
-        lazy.fill, lazy.source, lazy.is_filled = _fill_row, <const void*> &pair, is_filled
         result = np.zeros(m)
         cdef double[::1] b = result, u = np.zeros(m), signs = np.ones(m)
         cdef float[:, ::1] work = np.empty((N_WORK + 2, m), np.float32), K
         cdef float[::1] D = work[N_WORK], diagonal = work[N_WORK + 1]
+        cdef float* values = <float*> malloc(m * m * sizeof(float))
+        cdef unsigned char* is_filled = <unsigned char*> calloc(m, 1)
+        lazy.fill, lazy.source, lazy.is_filled = _fill_row, <const void*> &pair, is_filled
         try:
             if values == NULL or is_filled == NULL:
                 raise MemoryError(f"The matrix of {m} samples does not fit into memory.")
@@ -194,17 +194,26 @@ cdef inline float _diagonal_element(const Pair* pair, Py_ssize_t k) noexcept nog
 
 
 cdef void _balance(const double[::1] signs, double[::1] b, const double[::1] upper) noexcept nogil:
-    """Make sum_k b_k 0 up to one rounding, by moving the variable farthest from its bounds as long as it helps."""
-    cdef Py_ssize_t k, best, i
-    cdef double total, last = 0, room, most
-    for i in range(4):
-        total, best, most = 0, -1, 0
+    """Make sum_k b_k 0 up to one rounding, by moving the variable farthest from its bounds, or what has most room."""
+    cdef Py_ssize_t k, inner, outer
+    cdef double total = 0, last = INFINITY, room, most_inner, most_outer
+    while True:
+        total, most_inner, most_outer, inner, outer = 0, 0, 0, 0, 0
         for k in range(b.shape[0]):
             total += b[k]
-            room = fmin(fabs(b[k]), upper[k] - fabs(b[k]))
-            if room > most:
-                best, most = k, room
-        if total == 0 or best < 0 or most < fabs(total) or (i > 0 and fabs(total) >= fabs(last)):
+        if total == 0 or not fabs(total) < last:
             return
-        b[best] -= total
-        last = total
+        for k in range(b.shape[0]):
+            room = fmin(fabs(b[k]), upper[k] - fabs(b[k]))
+            if room > most_inner:
+                inner, most_inner = k, room
+            room = fabs(b[k]) if signs[k] * total > 0 else upper[k] - fabs(b[k])
+            if room > most_outer:
+                outer, most_outer = k, room
+        if most_inner >= fabs(total):
+            b[inner] -= total
+        elif total > 0:
+            b[outer] -= fmin(total, most_outer)
+        else:
+            b[outer] += fmin(-total, most_outer)
+        last = fabs(total)
