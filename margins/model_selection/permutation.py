@@ -26,6 +26,8 @@ from margins.model_selection.tasks import Outcome, Shared, Task, one_by_one, sha
 NAME = "permutation_test"
 # Scores whose difference is at most this share of them are equal: sums of folds are rounded.
 SAME = 1e-12
+# Below this, the logarithms of factorials are accurate enough to round their number.
+EXACT = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +202,8 @@ def _n_labellings(data: Any) -> float:
             "within groups. Got one label in each group."
         )
     with np.errstate(over="ignore"):
-        return float(np.exp(gammaln(table.sum(axis=1) + 1).sum() - gammaln(table + 1).sum()))
+        number = float(np.exp(gammaln(table.sum(axis=1) + 1).sum() - gammaln(table + 1).sum()))
+    return float(round(number)) if number < EXACT else number
 
 
 class _PermutationEngine(Engine):

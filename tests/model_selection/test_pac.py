@@ -219,7 +219,7 @@ def test_parameters_that_are_not_allowed_are_rejected_before_the_stream_is_touch
         ([(np.ones((2, 2, 2)), [1, 1])], "X in element 0 of {}: Found array with dim 3"),
         ([(["a", "b"], 1)], "X in element 0 of {}: could not convert string to float"),
         ([FIRST, ([1.0, math.nan], 1)], "X in element 1 of {}: Input X contains NaN"),
-        ([(sparse.csr_array([[math.inf]]), 1)], "X in element 0 of {}: Input contains infinity"),
+        ([(sparse.csr_array([[math.inf]]), 1)], "X in element 0 of {}: Input X contains infinity"),
         ([FIRST, ([1.0, 2.0], 0)], "y in element 1 of {} must be -1 or 1. Got 0."),
         ([(np.ones((3, 2)), [1, -1, 2.0])], "y in element 0 of {} must be -1 or 1. Got 2.0."),
         ([([1.0, 2.0], "1")], "y in element 0 of {} must be -1 or 1. Got '1'."),

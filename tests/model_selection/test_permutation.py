@@ -122,7 +122,7 @@ def test_the_p_value_is_uniform_over_all_labellings():
         labels = np.isin(np.arange(8), ones).astype(int)
         test = permutation_test(Sums(), X, labels, random_state=seed, **options)
         p.append(test.p_value)
-    assert test.n_labellings == pytest.approx(70)
+    assert test.n_labellings == 70
     for k in range(1, 10):
         share, deviation = np.mean(np.array(p) <= k / 10 + 1e-9), math.sqrt(k * (10 - k) / 100 / len(p))
         assert k / 10 - 1 / 70 - 3 * deviation <= share <= k / 10 + 3 * deviation
@@ -154,7 +154,7 @@ def test_groups_keep_their_labels():
     test = permutation_test(Sums(), data, labels, groups, **options)
     assert len(seen) > 20 and test.p_value == 1.0  # ties count
     n_of_group = [math.comb(8, int(labels[groups == g].sum())) for g in range(5)]
-    assert test.n_labellings == pytest.approx(math.prod(n_of_group))
+    assert test.n_labellings == math.prod(n_of_group)
     shared = permutation_test(MarginClassifier(), X, labels, groups, n_permutations=5, random_state=0)
     assert shared.not_shared is None
 
