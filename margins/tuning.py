@@ -68,10 +68,6 @@ class NewtonTuning:
     accessed_share: float = 1 / 8
     min_accessed: int = 2000
     averaged_iterates: int = 16  # the first step starts from the mean of this many late iterates
-    # hessian_per_weight, hessian_steps: a Hessian of part of the samples has at least this many samples
-    # per weight, and serves for this many steps
-    hessian_per_weight: int = 500
-    hessian_steps: int = 5
     # along C, the first working set leaves out samples whose margin differs from 1 by more than this
     # multiple of the change of margins in the last fit
     start_band: float = 0.1
@@ -86,18 +82,35 @@ class NewtonTuning:
 
 @dataclass(frozen=True)
 class SubsampleTuning:
-    """Conditions under which Newton steps on a smoothed loss start on a subsample."""
+    """Conditions under which Newton steps start on a subsample."""
 
     # per_feature, min_size, min_share: minimum size of the subsample, per feature, as a number, and as a
     # share of the samples
     per_feature: int = 100
     min_size: int = 2000
-    min_share: float = 1 / 64
+    min_share: float = 1 / 8
     # a subsample is used if the samples are at least this many times its minimum size
     min_ratio: float = 16
+    # per_weight, min_share_of_smooth, min_ratio_of_smooth: the same for a smooth loss, whose next steps
+    # use the Hessian of the subsample
+    per_weight: int = 500
+    min_share_of_smooth: float = 1 / 32
+    min_ratio_of_smooth: float = 8
+    # steps are over a part of the subsample, and then over parts this many times as large
+    growth: int = 4
+    # lack_share, max_block_steps: steps over the subsample's dual variables end at this share of the gap
+    # required, or after this many
+    lack_share: float = 0.1
+    max_block_steps: int = 5
+    max_lack: float = 0.5  # share of the gap; if more is left, steps use the Hessian of all samples
+    # the first working set leaves out samples whose margin differs from 1 by more than this multiple of
+    # its mean change from the last part of the subsample to the whole
+    band: float = 2.0
+    gap_share: float = 0.3  # an epoch over a working set ends at this share of the required gap
     first_factor: float = 0.25  # first multiple of the curvature: at w = 0 every dual variable is free
     # steps on the subsample end at this relative gap, or at the required gap if that is larger
     gap: float = 1e-3
+    gap_of_part: float = 1e-2  # the same for parts of the subsample
     max_steps: int = 20  # a subsample that needs more steps is rejected
     max_objective_ratio: float = 1.25  # as is one whose objective grows by more over all samples
 

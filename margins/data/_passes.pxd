@@ -1,9 +1,8 @@
 # cython: language_level=3
-"""Passes over samples: one of them in a product with a vector, or in a linear combination."""
+"""Passes over samples: products with a vector, and linear combinations."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
-from margins._sparse cimport axpy, dot
 from margins.data._binary_data cimport BinaryData
 
 
@@ -12,19 +11,15 @@ cdef inline double bias_of(BinaryData data, const double[::1] vector) noexcept n
     return sqrt(data.sq_intercept_scaling) * vector[data.rows.n_features] if data.sq_intercept_scaling > 0 else 0
 
 
-cdef inline double product_of(BinaryData data, Py_ssize_t k, const double* v, double bias) noexcept nogil:
-    """w.y_k, given the weights of the features and `bias_of` the vector."""
-    return data.labels[k] * (dot(data.rows, k, v) + bias)
+# For at most BLOCK samples: set `out` to w.y_k, given the weights of the features and `bias_of` the vector.
+cdef void set_block(
+    BinaryData data, const int32_t* samples, Py_ssize_t n, const double* v, double bias, double* out
+) noexcept nogil
 
-
-cdef inline double add_sample(BinaryData data, Py_ssize_t k, double alpha, double* v) noexcept nogil:
-    """Add alpha y_k to the weights of the features; return what it adds to the sum of alpha_k l_k."""
-    if alpha == 0:
-        return 0
-    alpha *= data.labels[k]
-    axpy(data.rows, k, alpha, v)
-    return alpha
-
+# For at most BLOCK samples: add alpha_k y_k to the weights of the features; return their sum of alpha_k l_k.
+cdef double add_block(
+    BinaryData data, const int32_t* samples, Py_ssize_t n, const double* dual, double* v
+) noexcept nogil
 
 cdef bint is_one_block(BinaryData data)
 

@@ -6,15 +6,70 @@ the number of threads (`margins.linalg.threads`).
 """
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
+from margins._sparse cimport Rows, axpy, dense_start, dot, is_dense
 from margins.data._binary_data cimport BinaryData
-from margins.data._passes cimport add_sample, bias_of, product_of
+from margins.data._passes cimport add_block, bias_of, set_block
+from margins.linalg._sums cimport BLOCK
+from margins.linalg._vectorised cimport add_rows, add_single_rows, dots_of_rows, dots_of_single_rows
 
 import numpy as np
 
 from margins.linalg.threads import MIN_SHARED, blocks_of_rows, current_team, sum_in_order
 
 cdef Py_ssize_t ONE_BLOCK = MIN_SHARED
+
+
+# Rows with fewer elements are not vectorised.
+cdef Py_ssize_t MIN_VECTOR = 8
+
+
+cdef inline bint _is_vectorised(Rows rows) noexcept nogil:
+    return is_dense(rows) and rows.column_step == 1 and rows.n_features >= MIN_VECTOR
+
+
+cdef void set_block(
+    BinaryData data, const int32_t* samples, Py_ssize_t n, const double* v, double bias, double* out
+) noexcept nogil:
+    cdef int64_t[BLOCK] starts
+    cdef Py_ssize_t i, d = data.rows.n_features
+    if not _is_vectorised(data.rows):
+        for i in range(n):
+            out[i] = data.labels[samples[i]] * (dot(data.rows, samples[i], v) + bias)
+        return
+    for i in range(n):
+        starts[i] = dense_start(data.rows, samples[i])
+    if data.rows.values64 is not None:
+        dots_of_rows(&data.rows.values64[0], starts, n, d, v, out)
+    else:
+        dots_of_single_rows(&data.rows.values32[0], starts, n, d, v, out)
+    for i in range(n):
+        out[i] = data.labels[samples[i]] * (out[i] + bias)
+
+
+cdef double add_block(
+    BinaryData data, const int32_t* samples, Py_ssize_t n, const double* dual, double* v
+) noexcept nogil:
+    cdef int64_t[BLOCK] starts
+    cdef double[BLOCK] coefficients
+    cdef Py_ssize_t i, n_kept = 0, d = data.rows.n_features
+    cdef bint is_vectorised = _is_vectorised(data.rows)
+    cdef double c, label_sum = 0
+    for i in range(n):
+        if dual[i] == 0:
+            continue
+        c = dual[i] * data.labels[samples[i]]
+        label_sum += c
+        if is_vectorised:
+            starts[n_kept], coefficients[n_kept] = dense_start(data.rows, samples[i]), c
+            n_kept += 1
+        else:
+            axpy(data.rows, samples[i], c, v)
+    if n_kept > 0 and data.rows.values64 is not None:
+        add_rows(&data.rows.values64[0], starts, n_kept, d, coefficients, v)
+    elif n_kept > 0:
+        add_single_rows(&data.rows.values32[0], starts, n_kept, d, coefficients, v)
+    return label_sum
 
 
 cdef bint is_one_block(BinaryData data):
@@ -45,10 +100,11 @@ cdef int set_products(BinaryData data, const int32_t[::1] samples, const double[
 
 cpdef _set_products(BinaryData data, const int32_t[::1] samples, const double[::1] vector, double[::1] out):
     cdef double bias = bias_of(data, vector)
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i = 0
     with nogil:
-        for i in range(samples.shape[0]):
-            out[i] = product_of(data, samples[i], &vector[0], bias)
+        while i < samples.shape[0]:
+            set_block(data, &samples[i], min(BLOCK, samples.shape[0] - i), &vector[0], bias, &out[i])
+            i += BLOCK
 
 
 def combination(BinaryData data not None, samples not None, dual not None):
@@ -80,12 +136,13 @@ cdef int set_combination(
 
 
 cpdef _set_combination(BinaryData data, const int32_t[::1] samples, const double[::1] dual, double[::1] out):
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i = 0
     cdef double label_sum = 0
     with nogil:
         out[:] = 0
-        for i in range(samples.shape[0]):
-            label_sum += add_sample(data, samples[i], dual[i], &out[0])
+        while i < samples.shape[0]:
+            label_sum += add_block(data, &samples[i], min(BLOCK, samples.shape[0] - i), &dual[i], &out[0])
+            i += BLOCK
         if data.sq_intercept_scaling > 0:
             out[data.rows.n_features] += sqrt(data.sq_intercept_scaling) * label_sum
 

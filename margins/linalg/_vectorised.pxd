@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Loops over arrays that compilers vectorise, for the instruction set of the machine."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 
 cdef extern from *:
@@ -150,6 +150,49 @@ cdef extern from *:
         }
     }
 
+    /* Inner products of rows with v, in eight partial sums. `starts` are the positions of the rows' first elements. */
+    #define MARGINS_DOTS_OF_ROWS(name, number)                                                                     \
+        MARGINS_VECTORISED                                                                                         \
+        static void name(const number *values, const int64_t *starts, int64_t n_rows, int64_t n, const double *v,  \
+                         double *out)                                                                              \
+        {                                                                                                          \
+            for (int64_t i = 0; i < n_rows; i++) {                                                                 \
+                const number *x = values + starts[i];                                                              \
+                double sums[8] = {0}, rest = 0;                                                                    \
+                int64_t j = 0;                                                                                     \
+                for (; j + 8 <= n; j += 8)                                                                         \
+                    for (int l = 0; l < 8; l++)                                                                    \
+                        sums[l] += x[j + l] * v[j + l];                                                            \
+                for (; j < n; j++)                                                                                 \
+                    rest += x[j] * v[j];                                                                           \
+                out[i] = (((sums[0] + sums[4]) + (sums[2] + sums[6])) +                                            \
+                          ((sums[1] + sums[5]) + (sums[3] + sums[7]))) + rest;                                     \
+            }                                                                                                      \
+        }
+    MARGINS_DOTS_OF_ROWS(margins_dots_of_rows, double)
+    MARGINS_DOTS_OF_ROWS(margins_dots_of_single_rows, float)
+
+    /* v <- v + the sum of c_i times row i, four rows at a time. */
+    #define MARGINS_ADD_ROWS(name, number)                                                                         \
+        MARGINS_VECTORISED                                                                                         \
+        static void name(const number *values, const int64_t *starts, int64_t n_rows, int64_t n, const double *c,  \
+                         double *restrict v)                                                                       \
+        {                                                                                                          \
+            int64_t i = 0;                                                                                         \
+            for (; i + 4 <= n_rows; i += 4) {                                                                      \
+                const number *p = values + starts[i], *q = values + starts[i + 1];                                 \
+                const number *r = values + starts[i + 2], *s = values + starts[i + 3];                             \
+                double e = c[i], f = c[i + 1], g = c[i + 2], h = c[i + 3];                                         \
+                for (int64_t j = 0; j < n; j++)                                                                    \
+                    v[j] += (e * p[j] + f * q[j]) + (g * r[j] + h * s[j]);                                         \
+            }                                                                                                      \
+            for (; i < n_rows; i++)                                                                                \
+                for (int64_t j = 0; j < n; j++)                                                                    \
+                    v[j] += c[i] * values[starts[i] + j];                                                          \
+        }
+    MARGINS_ADD_ROWS(margins_add_rows, double)
+    MARGINS_ADD_ROWS(margins_add_single_rows, float)
+
     MARGINS_VECTORISED
     static void margins_add_four_rows(double *v, const float *p, const float *q, const float *r, const float *s,
                                       double a, double b, double c, double d, int64_t n)
@@ -177,4 +220,18 @@ cdef extern from *:
     void add_four_rows "margins_add_four_rows"(
         double* v, const float* p, const float* q, const float* r, const float* s,
         double a, double b, double c, double d, Py_ssize_t n
+    ) noexcept nogil
+    # out[i] <- the sum of values[starts[i] + j] * v[j] over j
+    void dots_of_rows "margins_dots_of_rows"(
+        const double* values, const int64_t* starts, Py_ssize_t n_rows, Py_ssize_t n, const double* v, double* out
+    ) noexcept nogil
+    void dots_of_single_rows "margins_dots_of_single_rows"(
+        const float* values, const int64_t* starts, Py_ssize_t n_rows, Py_ssize_t n, const double* v, double* out
+    ) noexcept nogil
+    # v[j] <- v[j] + the sum of c[i] * values[starts[i] + j] over i
+    void add_rows "margins_add_rows"(
+        const double* values, const int64_t* starts, Py_ssize_t n_rows, Py_ssize_t n, const double* c, double* v
+    ) noexcept nogil
+    void add_single_rows "margins_add_single_rows"(
+        const float* values, const int64_t* starts, Py_ssize_t n_rows, Py_ssize_t n, const double* c, double* v
     ) noexcept nogil

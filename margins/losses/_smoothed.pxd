@@ -5,13 +5,17 @@ from libc.stdint cimport int8_t
 
 
 cdef class SmoothLoss:
-    cdef double[::1] centre
-    cdef const double[::1] upper, curvature
+    cdef double[::1] centre                      # None: 0
+    cdef const double[::1] upper, curvature      # of every sample, or BLOCK times the value of all
+    cdef Py_ssize_t upper_step, curvature_step   # 1, or 0 if all samples have the same value
     cdef readonly double factor
     cdef readonly bint is_smoothed
     cdef bint has_upper_bounds
     cdef list parts     # (slice, SmoothLoss) of each block of samples; None: there is only one
 
+    cdef const double* upper_of(self, Py_ssize_t begin) noexcept nogil
+    cdef const double* curvature_of(self, Py_ssize_t begin) noexcept nogil
+    cdef const double* centre_of(self, Py_ssize_t begin) noexcept nogil
     cdef void reduce_smoothing(self, const double[::1] dual)
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total

@@ -53,7 +53,8 @@ def smoothing_curvature(upper not None, sqnorms not None, median=None):
 
     Samples much longer than most have a smaller one: their kinks, which outweigh all others, would end line searches.
     """
-    cdef const double[::1] C = upper, square = sqnorms
+    cdef const double[:] C = upper
+    cdef const double[::1] square = sqnorms
     cdef Py_ssize_t k, n_positive = 0, n_large = 0
     cdef double largest = 0, product
     with nogil:
@@ -87,26 +88,48 @@ cdef inline double _one_if(bint condition) noexcept nogil:
     return 1.0 if condition else 0.0
 
 
+cdef double[BLOCK] NOUGHT   # C sets it to 0
+
+
+def _stored(values):
+    """Return values and 1 or, if they are all the same in memory, BLOCK of them and 0."""
+    if values.strides[0] == 0 and len(values):
+        return np.full(BLOCK, values[0]), 0
+    return values, 1
+
+
 cdef class SmoothLoss:
     """Smooth losses of some samples.
 
-    centre, shape (m,): c_k, which `reduce_smoothing` changes; 0 for a loss that is smooth itself.
+    centre, shape (m,): c_k, which `reduce_smoothing` changes; None: 0, for a loss that is smooth itself.
     upper, shape (m,): u_k; inf: no upper bound.
     curvature, shape (m,): sigma_k is `factor` times this.
     is_smoothed: True: the loss approximates a loss that is not smooth.
     """
 
-    def __init__(self, double[::1] centre not None, const double[::1] upper not None,
-                 const double[::1] curvature not None, double factor, bint is_smoothed):
-        self.centre, self.upper, self.curvature = centre, upper, curvature
-        self.factor, self.is_smoothed = factor, is_smoothed
-        self.has_upper_bounds = upper.shape[0] > 0 and isfinite(upper[0])
-        if N_READ * upper.shape[0] >= ONE_BLOCK:
-            blocks = blocks_of(upper.shape[0], N_READ * upper.shape[0])
-            arrays = list(map(np.asarray, [centre, upper, curvature]))
-            self.parts = [
-                (block, SmoothLoss(*[array[block] for array in arrays], factor, is_smoothed)) for block in blocks
-            ]
+    def __init__(self, centre, upper not None, curvature not None, double factor, bint is_smoothed):
+        cdef Py_ssize_t m = len(upper)
+        self.centre, self.factor, self.is_smoothed = centre, factor, is_smoothed
+        self.upper, self.upper_step = _stored(upper)
+        self.curvature, self.curvature_step = _stored(curvature)
+        self.has_upper_bounds = m > 0 and isfinite(self.upper[0])
+        if N_READ * m >= ONE_BLOCK:
+            self.parts = []
+            for block in blocks_of(m, N_READ * m):
+                part = None if centre is None else centre[block]
+                self.parts.append((block, SmoothLoss(part, upper[block], curvature[block], factor, is_smoothed)))
+
+    cdef const double* upper_of(self, Py_ssize_t begin) noexcept nogil:
+        """The upper bounds of at most BLOCK samples from `begin` on."""
+        return &self.upper[begin * self.upper_step]
+
+    cdef const double* curvature_of(self, Py_ssize_t begin) noexcept nogil:
+        """Their curvature."""
+        return &self.curvature[begin * self.curvature_step]
+
+    cdef const double* centre_of(self, Py_ssize_t begin) noexcept nogil:
+        """Their centre."""
+        return &self.centre[begin] if self.centre is not None else NOUGHT
 
     cdef void reduce_smoothing(self, const double[::1] dual):
         """Reduce the smoothing, with these dual variables as the centre."""
@@ -151,29 +174,32 @@ cdef class SmoothLoss:
     ) noexcept nogil:
         """Do the same for n samples from `begin` on, at most BLOCK; add to `total`, and return the residual."""
         cdef double[BLOCK] wanted, residuals, totals
-        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef const double* centre = self.centre_of(begin)
+        cdef const double* upper = self.upper_of(begin)
+        cdef const double* curvature = self.curvature_of(begin)
         cdef double slack, alpha, U, factor = self.factor
         cdef double half = 0 if self.is_smoothed else 0.5
         cdef Py_ssize_t i, k
         for i in range(n):
             k = begin + i
             slack = 1 - products[k]
-            U = upper[k]
-            wanted[i] = centre[k] + factor * curvature[k] * slack
+            U = upper[i]
+            wanted[i] = centre[i] + factor * curvature[i] * slack
             alpha = _clipped(wanted[i], U)
             dual[k] = alpha
             residuals[i] = (U - alpha) * _positive(slack) + alpha * _positive(-slack)
             totals[i] = alpha - half * alpha * slack  # less alpha^2 / (2 sigma) where it is not clipped
         for i in range(n):
             k = begin + i
-            free[k] = (wanted[i] > 0) & (wanted[i] < upper[k])
+            free[k] = (wanted[i] > 0) & (wanted[i] < upper[i])
         total[0] += sum_of(totals, n)
         if self.is_smoothed:
             return sum_of(residuals, n)
         if self.has_upper_bounds:
-            for k in range(begin, begin + n):
-                if dual[k] == upper[k]:
-                    total[0] += half * upper[k] * (1 - products[k] - upper[k] / (factor * curvature[k]))
+            for i in range(n):
+                k = begin + i
+                if dual[k] == upper[i]:
+                    total[0] += half * upper[i] * (1 - products[k] - upper[i] / (factor * curvature[i]))
         return 0
 
     cdef int derivatives(
@@ -181,7 +207,9 @@ cdef class SmoothLoss:
     ) except -1 nogil:
         """Subtract the losses' first derivative in t along w + t s from `first`, and add the second one to `second`."""
         cdef double[BLOCK] firsts, seconds
-        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef const double* centre
+        cdef const double* upper
+        cdef const double* curvature
         cdef double step, sigma, wanted, U, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
         if self.parts is not None:
@@ -193,12 +221,13 @@ cdef class SmoothLoss:
         first[0] = second[0] = 0
         while begin < products.shape[0]:
             n = min(BLOCK, products.shape[0] - begin)
+            centre, upper, curvature = self.centre_of(begin), self.upper_of(begin), self.curvature_of(begin)
             for i in range(n):
                 k = begin + i
                 step = trial[k] - products[k]
-                U = upper[k]
-                sigma = factor * curvature[k]
-                wanted = centre[k] + sigma * (1 - products[k] - t * step)
+                U = upper[i]
+                sigma = factor * curvature[i]
+                wanted = centre[i] + sigma * (1 - products[k] - t * step)
                 firsts[i] = step * _clipped(wanted, U)
                 seconds[i] = sigma * step * step * (_one_if(wanted > 0) - _one_if(wanted >= U))
             first[0] += sum_of(firsts, n)
@@ -233,13 +262,13 @@ cdef class SmoothLoss:
 
     cdef double _to_middle(self, const double[::1] products, const int8_t[::1] labels, double shift) noexcept nogil:
         """Return the shift from an intercept without free samples to the middle of its interval, or 0."""
-        cdef double sigma, wanted, rise, fall, up = INFINITY, down = INFINITY
+        cdef double sigma, wanted, U, rise, fall, up = INFINITY, down = INFINITY
         cdef Py_ssize_t k
         for k in range(products.shape[0]):
-            sigma = self.factor * self.curvature[k]
-            wanted = self.centre[k] + sigma * (1 - products[k] - labels[k] * shift)
+            sigma, U = self.factor * self.curvature_of(k)[0], self.upper_of(k)[0]
+            wanted = self.centre_of(k)[0] + sigma * (1 - products[k] - labels[k] * shift)
             # Decrease or increase of the slack at which the sample becomes free.
-            fall = (wanted - self.upper[k]) / sigma if wanted >= self.upper[k] else INFINITY
+            fall = (wanted - U) / sigma if wanted >= U else INFINITY
             rise = -wanted / sigma if wanted <= 0 else INFINITY
             up = min(up, fall if labels[k] > 0 else rise)
             down = min(down, rise if labels[k] > 0 else fall)
@@ -251,7 +280,9 @@ cdef class SmoothLoss:
     ) except -1 nogil:
         """Compute the sums of l_k alpha_k, of alpha_k, and of sigma_k of free alpha_k, at an intercept."""
         cdef double[BLOCK] balances, totals, seconds
-        cdef const double[::1] centre = self.centre, upper = self.upper, curvature = self.curvature
+        cdef const double* centre
+        cdef const double* upper
+        cdef const double* curvature
         cdef double sigma, wanted, alpha, factor = self.factor
         cdef Py_ssize_t i, k, n, begin = 0
         if self.parts is not None:
@@ -263,14 +294,15 @@ cdef class SmoothLoss:
         balance[0] = total[0] = second[0] = 0
         while begin < products.shape[0]:
             n = min(BLOCK, products.shape[0] - begin)
+            centre, upper, curvature = self.centre_of(begin), self.upper_of(begin), self.curvature_of(begin)
             for i in range(n):
                 k = begin + i
-                sigma = factor * curvature[k]
-                wanted = centre[k] + sigma * (1 - products[k] - labels[k] * shift)
-                alpha = _clipped(wanted, upper[k])
+                sigma = factor * curvature[i]
+                wanted = centre[i] + sigma * (1 - products[k] - labels[k] * shift)
+                alpha = _clipped(wanted, upper[i])
                 balances[i] = labels[k] * alpha
                 totals[i] = alpha
-                seconds[i] = sigma * (_one_if(wanted > 0) - _one_if(wanted >= upper[k]))
+                seconds[i] = sigma * (_one_if(wanted > 0) - _one_if(wanted >= upper[i]))
             balance[0] += sum_of(balances, n)
             total[0] += sum_of(totals, n)
             second[0] += sum_of(seconds, n)

@@ -88,29 +88,27 @@ class Costs:
         return self._m * min(of_sample * of_sample, dense) * cost.sparse_product
 
     @property
-    def hessian_size(self):
-        """The number of samples whose Hessian replaces the full Hessian; 0: the full Hessian is used.
-
-        Their Hessian can be summed while all elements are read once. Steps then converge linearly, and
-        faster with more samples per weight. A loss with upper bounds has few free samples.
-
-        **Source**: Roosta-Khorasani & Mahoney (2019), Sub-sampled Newton methods.
-        """
-        newton = self.tuning.newton
-        if not self.problem.loss.is_smooth or self.problem.loss.has_upper_bounds:
-            return 0
-        size = int(self._m * min(self._rows.n_stored / self._hessian_cost, 1))
-        is_enough = size >= newton.hessian_per_weight * self._n
-        return size if is_enough and 2 * size <= self._m else 0
-
-    @property
     def subsample_size(self):
         """The size of the subsample for the first Newton steps; 0 if it does not pay: steps are few."""
-        subsample, m = self.tuning.subsample, self._m
-        if self.problem.loss.is_smooth or not self.has_small_hessian:
+        subsample, m, is_smooth = self.tuning.subsample, self._m, self.problem.loss.is_smooth
+        if (is_smooth and self.problem.loss.has_upper_bounds) or not self.has_small_hessian:
             return 0
-        size = max(subsample.per_feature * self._d, subsample.min_size)
-        return max(size, int(subsample.min_share * m)) if subsample.min_ratio * size <= m else 0
+        size, share, ratio = self.first_subsample_size, subsample.min_share, subsample.min_ratio
+        if is_smooth:  # a step reads all samples: the Hessian must be close to that of all
+            size, share = subsample.per_weight * self._n, subsample.min_share_of_smooth
+            ratio = subsample.min_ratio_of_smooth
+        return max(size, int(share * m)) if ratio * size <= m else 0
+
+    @property
+    def max_free(self):
+        """The number of samples whose Hessian can be summed while all elements are read once."""
+        return self._m * min(self._rows.n_stored / self._hessian_cost, 1)
+
+    @property
+    def first_subsample_size(self):
+        """The minimum number of samples over which the first steps on a subsample are."""
+        subsample = self.tuning.subsample
+        return max(subsample.per_feature * self._d, subsample.min_size)
 
     @property
     def needs_passes(self):
@@ -459,8 +457,10 @@ class _Planner:
             return self.builder.newton("Newton steps from w = 0", self._newton_solver)
 
         def subsampled():
-            in_blocks, reduction = self.costs.adds_in_blocks, self._epoch_reduction()
-            return SubsampledNewtonSolver(size, in_blocks, reduction, self.tuning)
+            costs = self.costs
+            sizes = size, costs.first_subsample_size, costs.max_free
+            reduction = self._epoch_reduction()
+            return SubsampledNewtonSolver(*sizes, costs.adds_in_blocks, reduction, self.tuning)
 
         return self.builder.newton(f"Newton steps from a subsample of {size} samples", subsampled)
 
@@ -468,9 +468,7 @@ class _Planner:
         """Return a solver of Newton steps, whose Hessian is stored if it is small."""
         costs, newton, reduction = self.costs, self.tuning.newton, self._epoch_reduction()
         if costs.has_small_hessian:
-            return NewtonSolver(
-                None, costs.adds_in_blocks, reduction, newton, self.start, costs.hessian_size
-            )
+            return NewtonSolver(None, costs.adds_in_blocks, reduction, newton, self.start)
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
         return NewtonSolver(max_read, False, reduction, newton, self.start)
 

@@ -47,7 +47,7 @@ cdef class DenseHessian(Hessian):
     included, shape (m,): 1 for the samples in the sum.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature not None, bint in_blocks=False,
+    def __init__(self, BinaryData data not None, const double[:] curvature not None, bint in_blocks=False,
                  bint is_double=False, const double[::1] centre=None):
         Hessian.__init__(self, data, curvature)
         self.centre = centre

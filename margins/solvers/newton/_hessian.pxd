@@ -7,7 +7,7 @@ from margins._update cimport BinaryData
 
 cdef class Hessian:
     cdef BinaryData data
-    cdef const double[::1] curvature
+    cdef const double[:] curvature
     cdef double rho
     cdef Py_ssize_t n_penalised     # number of penalised weights, which come first
     cdef Py_ssize_t n_free          # number of free samples

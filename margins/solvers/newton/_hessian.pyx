@@ -24,7 +24,7 @@ cdef class Hessian:
     n_read: number of samples read so far for Hessian-vector products.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature not None):
+    def __init__(self, BinaryData data not None, const double[:] curvature not None):
         self.data, self.curvature, self.rho = data, curvature, sqrt(data.sq_intercept_scaling)
         self.n_penalised = data.rows.n_features + (data.sq_intercept_scaling > 0 and not data.has_free_intercept)
         self.included = np.zeros(data.rows.n_rows, dtype=np.int8)

@@ -33,7 +33,7 @@ cdef Py_ssize_t MAX_PRODUCTS = 300
 cdef class HessianVectorProduct(Hessian):
     """The sum of s_k y_k y_k^T over the free samples, never stored; `solve` fails after `max_read` reads."""
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature, Py_ssize_t max_read):
+    def __init__(self, BinaryData data not None, const double[:] curvature, Py_ssize_t max_read):
         cdef Py_ssize_t m = data.rows.n_rows, n = data.rows.n_features + (data.sq_intercept_scaling > 0)
         Hessian.__init__(self, data, curvature)
         self.max_read = max_read

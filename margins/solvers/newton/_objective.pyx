@@ -23,7 +23,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t
 from margins.solvers.newton._hessian cimport Hessian
 from margins.losses._smoothed cimport SmoothLoss
-from margins.data._passes cimport add_sample, bias_of, is_one_block, product_of, set_combination, set_products
+from margins.data._passes cimport add_block, bias_of, is_one_block, set_block, set_combination, set_products
 from margins.linalg._sums cimport BLOCK, dot_of
 from margins._update cimport BinaryData
 
@@ -35,7 +35,7 @@ from margins.linalg.threads import time_is_over
 # ---------------------------------------------------------------------------- working sets
 
 
-def working_set_of(const double[::1] margins, const double[::1] dual, const double[::1] upper,
+def working_set_of(const double[::1] margins, const double[::1] dual, const double[:] upper,
                    const int8_t[::1] included, double tolerance):
     """Return the working set of an epoch: indices of samples, ascending.
 
@@ -91,8 +91,9 @@ cdef class Objective:
     fixed, shape (n,): r, the sum of alpha_k y_k over all other samples.
     fixed_value: the contribution of their alpha_k to the dual objective, apart from |a|^2 / 2.
     w, shape (n,): starting point.
-    margins: w.y_k of the working set; overwritten.
+    margins: w.y_k of the working set; overwritten. None: they are computed.
     losses: losses of the working set; smoothing is reduced as steps converge.
+    drawn: the samples over which the Hessian is, if the working set is all samples; None: all.
     dual: dual variables of the working set at w.
     combination, shape (n,): sum_k alpha_k y_k over the working set, recomputed for every w.
     margins: w.y_k of the working set.
@@ -106,6 +107,8 @@ cdef class Objective:
     cdef SmoothLoss losses
     cdef Hessian hessian
     cdef const int32_t[::1] samples   # indices of the working set
+    cdef object drawn
+    cdef double weight                # the number of samples that each in the Hessian represents
     # Blocks of merged passes. None: products first and dual variables later, as these depend on the best
     # intercept, or the data stay in a cache: dual variables are computed in vain if a step is shortened.
     cdef list blocks
@@ -120,22 +123,28 @@ cdef class Objective:
     cdef readonly bint is_exact
 
     def __init__(self, BinaryData data not None, working_set, fixed, double fixed_value, w, margins,
-                 SmoothLoss losses not None, Hessian hessian not None):
+                 SmoothLoss losses not None, Hessian hessian not None, drawn=None):
         cdef Py_ssize_t n = len(w)
-        self.data, self.samples = data, working_set
+        self.data, self.samples, self.drawn = data, working_set, drawn
+        self.weight = 1.0 if drawn is None else len(working_set) / len(drawn)
         if not (data.has_free_intercept or is_one_block(data)):
             self.blocks = blocks_of_rows(data.rows, len(working_set), data.rows.n_features)
         self.fixed, self.fixed_value = fixed, fixed_value
         self.losses, self.hessian = losses, hessian
-        self.point = Point(w.copy(), margins)
+        self.point = Point(w.copy(), np.empty(len(working_set)) if margins is None else margins)
         self.trial = None
         self.gradient, self.step = np.zeros(n), np.empty(n)
-        self.is_exact = False
+        self.is_exact = margins is None
         self.has_free_intercept = data.has_free_intercept
         self.n_penalised = n - self.has_free_intercept
         if self.has_free_intercept:
             self.labels = data.signs[working_set]
-        self._evaluate()
+        if margins is None:
+            self._visit(self.point)
+        if margins is None and self.blocks is not None:
+            self._compare()
+        else:
+            self._evaluate()
 
     @property
     def w(self):
@@ -173,6 +182,10 @@ cdef class Objective:
             if time_is_over():
                 break
         return n_steps
+
+    def gain(self):
+        """Return what the next step gains if its Hessian is exact and stays so; inf if there is no step."""
+        return 0.5 * fabs(_dot(self.gradient, self.step)) if self._set_step() else float("inf")
 
     cdef int _evaluate(self) except -1:
         """Compute dual variables, gradient, value and gap at w, given its products."""
@@ -223,16 +236,14 @@ cdef class Objective:
         self, BinaryData data, Point point, Py_ssize_t begin, Py_ssize_t end, double* residual, double* total,
         double[::1] out
     ) noexcept nogil:
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t n
         cdef double bias = bias_of(data, point.w), label_sum = 0
         out[:] = 0
         while begin < end:
             n = min(BLOCK, end - begin)  # so few that their rows stay in the cache
-            for i in range(begin, begin + n):
-                point.margins[i] = product_of(data, self.samples[i], &point.w[0], bias)
+            set_block(data, &self.samples[begin], n, &point.w[0], bias, &point.margins[begin])
             residual[0] += self.losses.dual_of_block(begin, n, point.margins, point.dual, point.free, total)
-            for i in range(begin, begin + n):
-                label_sum += add_sample(data, self.samples[i], point.dual[i], &out[0])
+            label_sum += add_block(data, &self.samples[begin], n, &point.dual[begin], &out[0])
             begin += n
         if data.sq_intercept_scaling > 0:
             out[data.rows.n_features] += sqrt(data.sq_intercept_scaling) * label_sum
@@ -248,16 +259,24 @@ cdef class Objective:
                 point.margins[i] += self.labels[i] * shift
         return 0
 
+    cdef bint _set_step(self) except -1:
+        """Compute a Newton step; return False if rounding prevents it."""
+        cdef Py_ssize_t j
+        if self.drawn is None:
+            self.hessian.update(self.samples, self.point.free)
+        else:
+            self.hessian.update(self.drawn, np.asarray(self.point.free)[self.drawn])
+        for j in range(self.step.shape[0]):
+            self.step[j] = -self.gradient[j]
+        return self.hessian.solve(self.losses.factor * self.weight, self.step)
+
     cdef bint _step(self) except -1:
         """Take one Newton step; return False if it does not reduce the objective."""
         cdef Point point = self.point, trial
         cdef Py_ssize_t i, j, n = point.w.shape[0], d = self.n_penalised
         cdef double t, slope, linear = 0
         cdef bint has_moved = False
-        self.hessian.update(self.samples, point.free)
-        for j in range(n):
-            self.step[j] = -self.gradient[j]
-        if not self.hessian.solve(self.losses.factor, self.step):
+        if not self._set_step():
             return False
         slope = _dot(self.gradient, self.step)
         if not slope < 0:

@@ -18,7 +18,8 @@ cdef class DenseBlock:
 
 cdef class OuterSum:
     cdef BinaryData data
-    cdef const double[::1] curvature, centre
+    cdef const double[:] curvature
+    cdef const double[::1] centre
     cdef Elements elements
     cdef DenseBlock block           # for dense samples; otherwise None
     # Two triangles in one array: [i, j] with j <= i is the sum; [j, i + 1] is for a factor of it.

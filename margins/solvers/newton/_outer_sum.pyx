@@ -88,7 +88,7 @@ cdef class OuterSum:
     in_blocks: True: samples are added as dense rows, in blocks, by BLAS, in single precision or `is_double`.
     """
 
-    def __init__(self, BinaryData data not None, const double[::1] curvature not None, const double[::1] centre,
+    def __init__(self, BinaryData data not None, const double[:] curvature not None, const double[::1] centre,
                  bint in_blocks, bint is_double=False):
         cdef Py_ssize_t n = data.rows.n_features + (data.sq_intercept_scaling > 0)
         self.data, self.curvature, self.centre = data, curvature, centre

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from margins.data._passes import combination, products
-from margins.data.binary_data import array_of_each
+from margins.data.binary_data import of_each
 from margins.linalg.threads import one_thread
 from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
@@ -69,7 +69,6 @@ class NewtonSolver(Solver):
     in_blocks: True: a stored Hessian is summed from dense blocks of samples.
     epoch_reduction: with a smoothed loss, share of its first gap at which an epoch ends; 0: none.
     start: the end of a solver over the same samples whose penalties are a multiple of these.
-    hessian_size: number of samples for the first Hessian; 0: all.
     """
 
     name = "newton"
@@ -81,10 +80,10 @@ class NewtonSolver(Solver):
         epoch_reduction=0.0,
         tuning=TUNING.newton,
         start=None,
-        hessian_size=0,
     ):
-        self._max_read, self._in_blocks, self._hessian_size = max_read, in_blocks, hessian_size
+        self._max_read, self._in_blocks = max_read, in_blocks
         self._reduction, self._tuning, self._start = epoch_reduction, tuning, start
+        self._gap_share = tuning.gap_share
 
     @classmethod
     def why_not(cls, problem):
@@ -100,7 +99,7 @@ class NewtonSolver(Solver):
         m, n_features = len(data), data.rows.n_features
         self._rho = rho = math.sqrt(data.sq_intercept_scaling)
         self._all = np.arange(m, dtype=np.int32)
-        self.upper = array_of_each(loss.upper, m)
+        self.upper = of_each(loss.upper, m)
         self._least_gap, self._n_stalled = math.inf, 0
         self._best_value = -math.inf
         self._best = None  # dual variables, and their feasible multiple
@@ -119,14 +118,14 @@ class NewtonSolver(Solver):
         run.rescale_to_feasible()
         if loss.is_smooth:
             self.factor = 1.0
-            self.curvature = array_of_each(1 / loss.diag, m)
+            self.curvature = of_each(1 / loss.diag, m)
             self.alpha = None  # the dual variables at w are not needed before the first epoch
         else:
             self.factor = self._tuning.first_factor
             self.curvature = smoothing_curvature(self.upper, data.ordinary_sqnorms)
             self.alpha = np.minimum(run.weights.dual, self.upper)
         self._band = math.inf
-        self._hessian, self._first_loss = self._new_hessian(run.orders), loss
+        self._hessian, self._first_loss = self._new_hessian(), loss
 
     def _continue(self, start):
         """Start from the end of another solver, whose penalties are a multiple of these.
@@ -137,7 +136,7 @@ class NewtonSolver(Solver):
         self.w, self.margins = start.w, start.margins
         self._band = self._tuning.start_band * start.band
         self.curvature, self._hessian = start.curvature, start.hessian
-        self._first_loss, self._hessian_size = start.first_loss, 0
+        self._first_loss = start.first_loss
         if self.loss.is_smooth:
             self.factor = _first(start.first_loss.diag) / _first(self.loss.diag)
             self.alpha = self._dual_variables()
@@ -195,23 +194,23 @@ class NewtonSolver(Solver):
         else:
             self.alpha[working_set] = objective.dual
         # Sums over the samples: w minus the gradient would be rounded, which makes certificates invalid.
-        total = steps.fixed + objective.combination
-        if self.data.has_free_intercept:
-            changed, changes = balance(self.alpha, self.upper, self.data.signs)
-            total += combination(self.data, changed, changes)
-        run.weights.assign(self.data, self.alpha, total)
+        self._assign(run, steps.fixed + objective.combination)
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
-        is_of_all = self._hessian_size == 0
-        if not is_of_all:  # the next Hessian must be of all samples
-            self._hessian_size, self._hessian = 0, None
         # Without a step, w may be the optimum, which its dual variables may prove.
-        if is_of_all and (steps.n_steps == 0 or self._n_stalled >= tuning.patience):
+        if steps.n_steps == 0 or self._n_stalled >= tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
         self._has_best = False
         check_gap = not gap > tuning.check_ratio * run.required_gap * max(objective.value, 0.0)
         return self._report(run, len(working_set), n_accesses, check_gap)
+
+    def _assign(self, run, total):
+        """Give the run the dual variables, and their sum over the samples, balanced if necessary."""
+        if self.data.has_free_intercept:
+            changed, changes = balance(self.alpha, self.upper, self.data.signs)
+            total += combination(self.data, changed, changes)
+        run.weights.assign(self.data, self.alpha, total)
 
     def _report(self, run, n_changed, n_accesses, check_gap=True):
         return EpochReport(
@@ -228,9 +227,8 @@ class NewtonSolver(Solver):
             objective = Objective(
                 self.data, working_set, fixed, fixed_value, self.w, start, loss, hessian
             )
-            share, min_gap = tuning.gap_share * run.required_gap, self._reduction * objective.gap
-            max_steps = tuning.max_steps if self._hessian_size == 0 else tuning.hessian_steps
-            n_steps = objective.minimise(share, min_gap, max_steps)
+            share, min_gap = self._gap_share * run.required_gap, self._reduction * objective.gap
+            n_steps = objective.minimise(share, min_gap, tuning.max_steps)
         margins = self._margins_after(objective, working_set)
         band = mean_distance(margins, self.margins) if n_steps > 0 else self._band
         n_accesses = len(self.data) + n_steps * len(working_set) + hessian.n_read - n_read
@@ -279,20 +277,15 @@ class NewtonSolver(Solver):
     def _point(self, run):
         return PrimalPoint(self.w, self.margins, self._rho, run.weights)
 
-    def _new_hessian(self, orders=None):
-        """Return the Hessian; with `orders`, of samples drawn from them that represent several each."""
+    def _new_hessian(self):
+        """Return a Hessian."""
         if self._max_read is not None:
             return HessianVectorProduct(self.data, self.curvature, self._max_read)
-        curvature, size = self.curvature, self._hessian_size
-        if size > 0:
-            drawn = orders.sample(size)
-            curvature = np.zeros(len(self.data))
-            curvature[drawn] = len(self.data) / size * self.curvature[drawn]
         # It imports scipy.linalg, which takes longer than many fits without it.
         from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 
         centre = centre_of(self.data, self._tuning.offset)
-        return DenseHessian(self.data, curvature, self._in_blocks, centre=centre)
+        return DenseHessian(self.data, self.curvature, self._in_blocks, centre=centre)
 
     def _ensure_hessian(self):
         """Make the Hessian of all samples if only a part has been used."""
@@ -329,7 +322,7 @@ class NewtonSolver(Solver):
     def _smooth_loss(self, working_set):
         """Return the losses of a working set, smoothed around their dual variables if necessary."""
         is_smoothed = not self.loss.is_smooth
-        centre = self._copy_of(self.alpha, working_set) if is_smoothed else np.zeros(len(working_set))
+        centre = self._copy_of(self.alpha, working_set) if is_smoothed else None
         upper, curvature = self.upper, self.curvature
         if working_set is not self._all:
             upper, curvature = upper[working_set], curvature[working_set]

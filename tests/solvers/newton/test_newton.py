@@ -377,3 +377,12 @@ def test_rules_continue_from_the_best_dual_variables(loss, monkeypatch):
     assert given_up
     dual = sides(short, X, y, 1.0, loss)[1]
     assert dual == pytest.approx(short.certificates_[0].dual, rel=1e-9)
+
+
+@quiet
+def test_an_epoch_may_have_no_working_set():
+    for seed in range(12):  # half of them have such an epoch
+        X = 1e8 * np.random.default_rng(seed).standard_normal((15, 5))
+        params = {"loss": "hinge", "C": 100, "multi_class": "ovo", "penalize_intercept": False}
+        classifier = margins.MarginClassifier(**params).fit(X, np.arange(15) % 3)
+        assert all(certificate.primal < math.inf for certificate in classifier.certificates_)
