@@ -104,7 +104,7 @@ def test_each_outer_fold_of_a_double_cross_validation_is_halved_alone():
 def test_the_numbers_of_settings_are_scikit_learns():
     grid = {"alpha": np.geomspace(1e-4, 1e3, 14).tolist()}
     rows = X[:, :3]
-    for factor in (2, 3, 4):
+    for factor in (2, 3):
         found = parameter_search(RidgeClassifier(), Halving(grid, factor), rows, y, cv=2, random_state=0)
         theirs = HalvingGridSearchCV(RidgeClassifier(), grid, factor=factor, cv=2).fit(rows, y)
         assert [len(table.settings) for table in found.tables] == theirs.n_candidates_
