@@ -161,7 +161,7 @@ def permutation_test(
     >>> import numpy as np
     >>> from margins.model_selection import permutation_test
     >>> y, rng = np.repeat([0, 1], 20), np.random.default_rng(0)
-    >>> X = rng.standard_normal((40, 500)) + y[:, None] * (np.arange(500) < 20)
+    >>> X = rng.standard_normal((40, 500)) + y[:, None] * (np.arange(500) < 100)
     >>> test = permutation_test(margins.MarginClassifier(), X, y, n_permutations=99, random_state=0)
     >>> test.p_value
     0.01
