@@ -9,7 +9,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from margins._sparse cimport Rows, axpy, dense_start, dot, is_dense
 from margins.data._binary_data cimport BinaryData
-from margins.data._passes cimport add_block, bias_of, set_block
+from margins.data._passes cimport bias_of
 from margins.linalg._sums cimport BLOCK
 from margins.linalg._vectorised cimport add_rows, add_single_rows, dots_of_rows, dots_of_single_rows
 
