@@ -8,12 +8,10 @@ solver first reads it, because most samples of a pair never move.
 from libc.math cimport INFINITY, fabs, fmin
 from libc.stdlib cimport calloc, free, malloc
 from margins.linalg._sums cimport dot_of
-from margins.solvers.decomposition._pairs cimport LazyRows
+from margins.solvers.decomposition._pairs cimport LEAST_DIAGONAL, LazyRows
 from margins.solvers.decomposition._whole cimport N_WORK, minimise_rows
 
 import numpy as np
-
-cdef float LEAST_DIAGONAL = 1e-30  # as in `_pairs`
 
 cdef struct Block:
     const float* single    # NULL: the elements are in `double`

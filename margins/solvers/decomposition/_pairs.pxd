@@ -11,6 +11,8 @@ cdef struct LazyRows:
     unsigned char* is_filled
 
 
+cdef float LEAST_DIAGONAL
+
 cdef const float[::1] diagonal_of(Q, float rho2, D)
 cdef Py_ssize_t move_pairs(
     const float[:, ::1] Q, float rho2, const float[::1] D, float[::1] g, float[::1] d,

@@ -27,7 +27,7 @@ from margins.linalg._vectorised cimport add_four_rows  # no-cython-lint: for its
 import numpy as np
 
 cdef double SINGULAR = 1e-6  # a smaller determinant of a pair, relative to both diagonal elements, is rounding
-cdef float LEAST_DIAGONAL = 1e-30  # a zero row without a diagonal term has none; its step ends at a bound
+LEAST_DIAGONAL = 1e-30  # a zero row without a diagonal term has none; its step ends at a bound
 
 cdef extern from *:
     """
