@@ -6,6 +6,7 @@ scikit-learn does not check but compiled loops rely on: valid sparse indices and
 """
 
 import datetime
+import math
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from margins.data._structure import all_ones
 from margins.data.binary_data import is_sparse, rows_of
 from margins.data.chunks import check_in_memory
 from margins.data.structure import checked
-from margins.linalg.threads import MIN_SHARED, blocks_of, current_team
+from margins.linalg.threads import blocks_of, current_team
 
 DTYPES = (np.float64, np.float32)
 PLAIN_SPARSE = ("csr_matrix", "csr_array")
@@ -301,11 +302,11 @@ def _converted(X, original, name):
 
 
 def _lengths(X):
-    """Return X and |x_k|^2, if X is a large dense array that they show to be finite, or None twice."""
-    is_dense = type(X) is np.ndarray and X.dtype in DTYPES and X.ndim == 2
-    if is_dense and X.size >= MIN_SHARED and X.flags.c_contiguous and X.flags.aligned:
+    """Return X and |x_k|^2, if X is a dense array that they show to be finite, or None twice."""
+    is_dense = type(X) is np.ndarray and X.dtype in DTYPES and X.ndim == 2 and X.size > 0
+    if is_dense and X.flags.c_contiguous and X.flags.aligned:
         sqnorms = rows_of(X).sqnorms()
-        if np.isfinite(sqnorms.sum()):
+        if math.isfinite(np.maximum.reduce(sqnorms)):
             return X, sqnorms
     return None, None
 

@@ -281,7 +281,7 @@ class PlannedAlgorithm(Algorithm):
 
     def _train(self, training):
         if self.solver == "auto" and not _has_own_hooks(type(self)):
-            training.solve_whole()
+            training.solve_whole(self.is_light)
         return super()._train(training)
 
     def phases(self, run):

@@ -118,6 +118,13 @@ class Costs:
         return not self.has_small_hessian or self.has_many_elements
 
     @property
+    def newton_is_first(self):
+        """True if Newton steps over all samples, with a stored Hessian, come first and may suffice."""
+        loss = self.problem.loss
+        is_smooth = loss.is_smooth and not loss.has_upper_bounds and self.has_small_hessian
+        return is_smooth and not self.needs_passes and self.subsample_size == 0
+
+    @property
     def n_first_accessed(self):
         """The number of samples that a pass before Newton steps accesses; all for a smoothed loss."""
         newton, m = self.tuning.newton, self._m

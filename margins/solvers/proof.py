@@ -333,13 +333,14 @@ def _certificate_of(point, best_dual, standing, indefinite, n_updates):
 def easily_proven(claim, products, constant):
     """Return the proof of a claim with fresh sums if rounding does not matter to it; otherwise None."""
     data, loss, weights, theta = claim.data, claim.loss, claim.weights, claim.theta
-    bounds, products = bounds_of(weights, weights, data, loss, theta, products=products)
+    bounds, products = bounds_of(claim.hypothesis, weights, data, loss, theta, products=products)
     bounds = proven_bounds(bounds, data, weights, 0)
     primal, scale = bounds.primal, bounds.primal_scale
     if not (primal > 0 and scale > 0) or constant - bounds.dual < SMALL * constant:
         return None
-    model, m = _Model(data, weights, theta), len(data)
-    largest = scale * (weights.dual_sum * data.max_sqnorm + abs(model.bias))  # of a sum of terms
+    model, m, longest = _Model(data, claim.hypothesis, theta), len(data), math.sqrt(data.max_sqnorm)
+    length = weights.dual_sum * longest if data.rows.is_kernel else claim.length
+    largest = scale * (length * longest + abs(model.bias))  # of a sum of terms
     if loss.max_sensitivity(m, unit_of(m) * largest, primal) > NEGLIGIBLE:
         negligible = NEGLIGIBLE_OF_ONE * math.sqrt(m)
         if model.relative_error(loss, scale, products, primal, 0, negligible) > 0:

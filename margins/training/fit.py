@@ -123,11 +123,10 @@ class Training:
         prefix = f"{self._scheme.names(self.training_set.classes)[index]}: "
         return self.specification._replace(report=lambda line: report(prefix + line))
 
-    def solve_whole(self):
-        """Solve problems of few samples without runs, unless something observes or continues them."""
-        may = self.training_set.is_kernel or self._scheme.has_pairs
-        if may and self._watch is None and self._continuation is None:
-            self._whole = whole_problems(self.training_set, self.specification)
+    def solve_whole(self, is_light=False):
+        """Solve small problems without runs, unless something observes or continues them."""
+        if self._watch is None and self._continuation is None:
+            self._whole = whole_problems(self.training_set, self.specification, is_light)
 
     def train(self, phases, random_state):
         """Train all binary problems."""

@@ -1,75 +1,216 @@
-"""Small problems of two classes, each solved over its whole kernel matrix and proven, without a run.
+"""Small problems of two classes, each solved and proven without a run.
 
-A run takes longer than the solution of a small problem, and one-vs-one has many. Kernel values are
-computed once for all pairs of classes. One loop solves a pair from them, and its first certificate is
-the proof. A run solves what is not that simple: what ends unproven, or where rounding matters.
+A run takes longer than the solution of a small problem, and one-vs-one has many. Moves of pairs of
+samples solve problems whose kernel values are in memory, computed once for all pairs of classes; Newton
+steps solve linear ones of a smooth loss. The first certificate is the proof. A run continues what ends
+unproven, or where rounding matters.
 """
 
+import math
 import time
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from margins._sparse import Rows
-from margins._update import WeightVector
-from margins.data.binary_data import array_of_each, is_sparse, make_binary_data, rows_of
+from margins._update import BinaryData, WeightVector
+from margins.data._passes import combination, products
+from margins.data.binary_data import array_of_each, is_sparse, make_binary_data, of_each, rows_of
 from margins.kernels.shared_blocks import ClassBlocks
 from margins.linalg.threads import check_cancelled, on_one_thread
+from margins.losses import Loss
+from margins.losses._smoothed import SmoothLoss
 from margins.solvers.auto import Costs
+from margins.solvers.balance import balance
 from margins.solvers.base import Ending, PhaseRecord, Problem
 from margins.solvers.decomposition._class_pairs import ClassPairs
 from margins.solvers.decomposition.single import is_in_range, unit_of
 from margins.solvers.history import Epoch
+from margins.solvers.newton._objective import Objective
+from margins.solvers.newton.newton import dense_hessian
 from margins.solvers.outcome import Outcome
-from margins.solvers.proof import Claim, easily_proven
+from margins.solvers.proof import Claim, PrimalPoint, easily_proven
 from margins.tuning import TUNING
 
 NO_ROWS = Rows(None, 0, 0)
-NAME = "decomposition"
 MOST_BYTES = 1 << 28  # of copies of linear samples, and of their inner products
 
 
-def whole_problems(training_set, specification):
-    """Return the problems of a fit (WholeProblems), or None if runs must solve them."""
-    samples, scheme, tuning = training_set.samples, training_set.scheme, TUNING.decomposition
+def whole_problems(training_set, specification, is_light=False):
+    """Return the problems of a fit (WholeProblems), or None if runs must solve them.
+
+    `is_light`: only with what NumPy alone can do.
+    """
     is_quiet = specification.max_time is None and specification.report is None
-    if not (scheme.has_pairs or scheme.n_problems == 1) or specification.is_hard_margin or not is_quiet:
+    if specification.is_hard_margin or training_set.is_in_parts or not is_quiet:
         return None
-    sizes, m = np.bincount(samples.codes, minlength=scheme.n_classes), len(samples.codes)
-    most = tuning.shared_whole if training_set.is_kernel else tuning.whole
-    if sizes.min() == 0 or np.sort(sizes)[-2:].sum() > most or training_set.has_left_out:
-        return None
+    rows, sizes, scheme = training_set.rows, _sizes_of_pairs(training_set), training_set.scheme
     if training_set.is_kernel:
-        size = training_set.rows.blocks.cache_size
-        can_share = ClassBlocks.may_serve(training_set.kernel, m, size)
+        if sizes is None or not _shares_values(training_set):
+            return None
+        problem = training_set.problem(None, specification)
     else:
-        can_share = _shares_products(training_set, specification)
-    if not can_share:
-        return None
-    problem = training_set.problem(None, specification)
+        has_few = sizes is not None or rows.n_rows <= TUNING.newton.few_elements
+        if rows.is_kernel or training_set.centre is not None or not has_few:
+            return None
+        part, code = scheme.binary(training_set, 0)  # others are like it
+        problem = part.problem(code, specification)
+        costs = Costs(problem)
+        if sizes is None or not _shares_products(training_set, costs):
+            has_steps = costs.newton_is_first and not is_light
+            return NewtonSteps(training_set, specification, costs) if has_steps else None
     if not is_in_range(problem) or unit_of(problem) != 1:
         return None
-    return WholeProblems(training_set, specification, sizes, problem.loss)
+    return PairsOfSamples(training_set, specification, sizes, problem.loss)
 
 
-def _shares_products(training_set, specification):
-    """Return whether the pairs of linear data share inner products: if moves of pairs of samples pay."""
-    scheme, rows, m = training_set.scheme, training_set.rows, len(training_set.samples.codes)
-    if not scheme.has_pairs or training_set.is_in_parts or rows.is_kernel:
-        return False
-    if training_set.centre is not None or max(2 * m * m, 12 * rows.n_stored) > MOST_BYTES:
-        return False
-    pair, code = scheme.binary(training_set, 0)  # others are like it
-    return Costs(pair.problem(code, specification)).pairs_pay
+def _sizes_of_pairs(training_set):
+    """Return the sizes of the classes, if problems are pairs of few samples, otherwise None."""
+    scheme, codes, tuning = training_set.scheme, training_set.samples.codes, TUNING.decomposition
+    most = tuning.shared_whole if training_set.is_kernel else tuning.whole
+    if not (scheme.has_pairs or scheme.n_problems == 1) or len(codes) > most * scheme.n_classes:
+        return None
+    sizes = np.bincount(codes, minlength=scheme.n_classes)
+    return sizes if sizes.min() > 0 and np.sort(sizes)[-2:].sum() <= most else None
+
+
+def _shares_values(training_set):
+    """Return whether the problems of a kernel can share its values."""
+    m, size = len(training_set.samples.codes), training_set.rows.blocks.cache_size
+    can_serve = ClassBlocks.may_serve(training_set.kernel, m, size)
+    return can_serve and not training_set.has_left_out
+
+
+def _shares_products(training_set, costs):
+    """Return whether problems of linear data share inner products: if moves of pairs of samples pay."""
+    m, n_stored = len(training_set.samples.codes), training_set.rows.n_stored
+    return max(2 * m * m, 12 * n_stored) <= MOST_BYTES and costs.pairs_pay
+
+
+class Solution(NamedTuple):
+    """The solution of a problem, which is to be proven."""
+
+    data: BinaryData
+    loss: Loss
+    hypothesis: Any  # the weight vector of the model
+    weights: WeightVector  # the weight vector of the dual variables
+    theta: float  # threshold of the score
+    products: np.ndarray  # w.y_k of all samples
+    n_changes: int
+    n_accesses: int
+    state: tuple  # dual variables, their sum, and whether the solver was slow
 
 
 class WholeProblems:
-    """Problems of two classes each, with the samples sorted by class."""
+    """Problems of two classes each, which a subclass solves.
+
+    name: of the solver.
+    """
+
+    name: str
+
+    def __init__(self, specification):
+        self._specification = specification
+        self._unproven = {}  # by problem: record and state
+
+    def outcome(self, index):
+        """Return the outcome of a problem (Outcome), or None if a run must solve it."""
+        check_cancelled()
+        begin, specification = time.perf_counter(), self._specification
+        solution = self._solve(index)
+        data, loss, weights = solution.data, solution.loss, solution.weights
+        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
+        constant = loss.constant_objective(data.signs, scaling)
+        claim = Claim(
+            data, loss, solution.hypothesis, weights, solution.theta, None, sums_are_fresh=True
+        )
+        proof, n_accesses = easily_proven(claim, solution.products, constant), solution.n_accesses
+        is_proven = proof is not None and specification.is_proven(loss, proof.certificate)
+        seconds = time.perf_counter() - begin
+        record = PhaseRecord(self.name, int(is_proven), weights.n_updates, n_accesses, seconds)
+        if not is_proven:
+            self._unproven[index] = record, solution.state
+            return None
+        certificate = proof.certificate
+        return Outcome(
+            specification,
+            data.over(NO_ROWS),
+            solution.hypothesis,
+            weights,
+            certificate,
+            Ending.PROVEN,
+            [Epoch(1, weights.n_updates, max(solution.n_changes, 1), certificate, self.name)],
+            [record],
+            loss=loss,
+            scale=proof.primal_scale,
+            theta=solution.theta,
+            dual_scale=proof.dual_scale,
+            n_epochs=1,
+            n_accesses=n_accesses,
+        )
+
+    def begin(self, run, index):
+        """Let a run continue from what was not proven."""
+        if index in self._unproven:
+            record, state = self._unproven.pop(index)
+            run.phases.append(record)  # no epoch, which would end with a certificate
+            run.n_accesses += record.accesses
+            self._continue(run, *state)
+
+    def _solve(self, index):
+        """Return the Solution of a problem."""
+        raise NotImplementedError
+
+    def _continue(self, run, alpha, combination, is_slow):
+        """Let a run start from dual variables and their sum."""
+        run.weights.assign(run.data, alpha, combination)
+
+
+class NewtonSteps(WholeProblems):
+    """Linear problems of a smooth loss, by Newton steps from 0 over all samples."""
+
+    name = "newton"
+
+    def __init__(self, training_set, specification, costs):
+        super().__init__(specification)
+        self._training_set, self._in_blocks = training_set, costs.adds_in_blocks
+        self._first = costs.problem
+
+    def _solve(self, index):
+        part, code = self._training_set.scheme.binary(self._training_set, index)
+        problem = self._first if index == 0 else part.problem(code, self._specification)
+        data, loss, tuning = problem.data, problem.loss, TUNING.newton
+        m, rho = len(data), math.sqrt(data.sq_intercept_scaling)
+        upper, curvature = of_each(loss.upper, m), of_each(1 / loss.diag, m)
+        every, zeros = np.arange(m, dtype=np.int32), np.zeros(problem.n_weights)
+        hessian = dense_hessian(data, curvature, self._in_blocks, tuning.offset)
+        losses = SmoothLoss(None, upper, curvature, 1.0, False)
+        steps = Objective(data, every, zeros, 0.0, zeros, np.zeros(m), losses, hessian)
+        share = tuning.gap_share * loss.required_gap(self._specification.eps)
+        n_steps = steps.minimise(share, 0.0, tuning.max_steps)
+        w, alpha, total = steps.w, steps.dual, steps.combination
+        margins = steps.margins if steps.is_exact else products(data, every, w)
+        if data.has_free_intercept:
+            changed, changes = balance(alpha, upper, data.signs)
+            total += combination(data, changed, changes)
+        weights = WeightVector(data.rows.n_features, m)
+        weights.assign(data, alpha, total)
+        hypothesis, n_accesses = PrimalPoint(w, margins, rho, weights), m * (n_steps + 1)
+        state = alpha, total, False
+        return Solution(data, loss, hypothesis, weights, 0.0, margins, m, n_accesses, state)
+
+
+class PairsOfSamples(WholeProblems):
+    """Problems of two classes each, with the samples sorted by class, by moves of pairs of samples."""
+
+    name = "decomposition"
 
     @on_one_thread
     def __init__(self, training_set, specification, sizes, loss):
         samples, scheme = training_set.samples, training_set.scheme
-        self._specification, self._codes = specification, samples.codes
+        super().__init__(specification)
+        self._codes = samples.codes
         self._sorted = np.argsort(samples.codes, kind="stable")
         self._ends = np.cumsum([0, *sizes]).tolist()
         self._has_pairs, self._rows = scheme.has_pairs, training_set.rows
@@ -97,12 +238,9 @@ class WholeProblems:
         else:
             panels = [block(part, slice(part.start, None)) for part in parts]
         self._classes = ClassPairs(panels, self._ends)
-        self._unproven = {}  # by problem: record, dual variables and their sums
 
-    def outcome(self, index):
-        """Return the outcome of a problem (Outcome), or None if a run must solve it."""
-        check_cancelled()
-        begin, specification, scaling = time.perf_counter(), self._specification, self._scaling
+    def _solve(self, index):
+        specification, scaling = self._specification, self._scaling
         pair, tuning, loss = self._pairs[index], TUNING.decomposition, self._loss
         parts = [slice(self._ends[code], self._ends[code + 1]) for code in pair]
         by_class, samples = np.concatenate([self._sorted[part] for part in parts]), slice(None)
@@ -114,7 +252,7 @@ class WholeProblems:
         is_free = specification.has_free_intercept
         is_first, limits = self._codes[samples] == pair[0], (loss.diag, specification.max_dual, is_free)
         rows, max_pairs = self._rows, tuning.max_pairs * m
-        if not rows.is_kernel:
+        if not rows.is_kernel and self._has_pairs:
             rows = rows.part(samples)
         data = make_binary_data(rows, self._sqnorms[samples], is_first, scaling, *limits)
         if not rows.is_kernel:
@@ -142,43 +280,16 @@ class WholeProblems:
         theta = -loss.best_intercept(sums, data.signs) if is_free else 0.0
         weights = WeightVector(len(combination) - (scaling > 0), m)
         weights.assign(data, alpha, combination)
-        constant = loss.constant_objective(data.signs, np.inf if is_free else scaling)
-        claim = Claim(data, loss, weights, weights, theta, None, sums_are_fresh=True)
-        proof = easily_proven(claim, data.signs * (sums + scaling * label_sum), constant)
-        n_accesses = 2 * n_pairs + m
-        if proof is None or not specification.is_proven(loss, proof.certificate):
-            seconds = time.perf_counter() - begin
-            record = PhaseRecord(NAME, 0, weights.n_updates, n_accesses, seconds)
-            self._unproven[index] = record, alpha, combination
-            return None
-        certificate, seconds = proof.certificate, time.perf_counter() - begin
-        return Outcome(
-            specification,
-            data.over(NO_ROWS),
-            weights,
-            weights,
-            certificate,
-            Ending.PROVEN,
-            [Epoch(1, weights.n_updates, max(n_pairs, 1), certificate, NAME)],
-            [PhaseRecord(NAME, 1, weights.n_updates, n_accesses, seconds)],
-            loss=loss,
-            scale=proof.primal_scale,
-            theta=theta,
-            dual_scale=proof.dual_scale,
-            n_epochs=1,
-            n_accesses=n_accesses,
-        )
+        margins = data.signs * (sums + scaling * label_sum)
+        state, n_accesses = (alpha, combination, n_pairs >= max_pairs), 2 * n_pairs + m
+        return Solution(data, loss, weights, weights, theta, margins, n_pairs, n_accesses, state)
 
-    def begin(self, run, index):
-        """Let a run continue from what was not proven, or, with linear data, by another solver."""
-        if index in self._unproven:
-            record, *state = self._unproven.pop(index)
-            run.phases.append(record)  # no epoch, which would end with a certificate
-            run.n_accesses += record.accesses
-            if self._rows.is_kernel:
-                run.weights.assign(run.data, *state)
-            else:
-                run.problem = run.problem._replace(pairs_are_slow=True)
+    def _continue(self, run, alpha, combination, is_slow):
+        """Start from the dual variables, or by another solver if linear data need too many pairs."""
+        if is_slow and not self._rows.is_kernel:
+            run.problem = run.problem._replace(pairs_are_slow=True)
+        else:
+            super()._continue(run, alpha, combination, is_slow)
 
     def _sums(self, pair, parts, b):
         """Return sum_j b_j K(x_j, x_k) of the samples of a pair, and the weights of linear data."""

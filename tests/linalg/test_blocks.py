@@ -138,5 +138,5 @@ def test_threads_share_the_rows_of_a_kernel(call, monkeypatch):
         return original(team, function, items)
 
     monkeypatch.setattr(margins.linalg.threads.Team, "map", watched)
-    call(X[:600], y[:600])  # few samples have one loop, without rows to share
+    call(X[:1100], y[:1100])  # few samples have one loop, without rows to share
     assert 2 in sizes

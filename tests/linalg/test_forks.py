@@ -110,6 +110,7 @@ def outcomes_while_others_fit(libraries, n_forks, kernel):
                 return WRONG_INSIDE
         return WRONG_OUTSIDE if numbers(libraries) - {N_THREADS} else CORRECT
 
+    fit(kernel=kernel)  # a child would inherit the locks of imports
     ended = threading.Event()
 
     def work():

@@ -92,7 +92,7 @@ def test_errors_name_the_fold_the_C_and_the_class():
     for fit in (
         lambda: margins.svm_path(X, y, [1.0, 7.0], loss=Exploding),
         lambda: margins.MarginClassifierCV(Cs=[1.0, 7.0], loss=Exploding).fit(X, y),
-        lambda: margins.MarginClassifier(C=7.0, loss=Exploding).fit(X, y),
+        lambda: margins.MarginClassifier(C=7.0, loss=Exploding, max_time=1e9).fit(X, y),
     ):
         with pytest.raises(ArithmeticError) as error:
             fit()

@@ -195,5 +195,6 @@ def centre_of(data, offset=OFFSET):
     step = -(-m // MAX_MEAN_SAMPLES)
     mean = mean_of(data, step)
     square = float(mean @ mean)
-    spread = float(np.mean(data.ordinary_sqnorms[::step])) - data.sq_intercept_scaling - square
+    sqnorms = data.ordinary_sqnorms[::step]
+    spread = float(sqnorms.sum()) / len(sqnorms) - data.sq_intercept_scaling - square
     return mean if square > offset * spread else None

@@ -281,11 +281,7 @@ class NewtonSolver(Solver):
         """Return a Hessian."""
         if self._max_read is not None:
             return HessianVectorProduct(self.data, self.curvature, self._max_read)
-        # It imports scipy.linalg, which takes longer than many fits without it.
-        from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
-
-        centre = centre_of(self.data, self._tuning.offset)
-        return DenseHessian(self.data, self.curvature, self._in_blocks, centre=centre)
+        return dense_hessian(self.data, self.curvature, self._in_blocks, self._tuning.offset)
 
     def _ensure_hessian(self):
         """Make the Hessian of all samples if only a part has been used."""
@@ -331,6 +327,14 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """Return a copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
+
+
+def dense_hessian(data, curvature, in_blocks, offset):
+    """Return a stored Hessian, measured from the mean of features that are far from 0 (DenseHessian)."""
+    # It imports scipy.linalg, which takes longer than many fits without it.
+    from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
+
+    return DenseHessian(data, curvature, in_blocks, centre=centre_of(data, offset))
 
 
 def _first(value):
