@@ -11,7 +11,7 @@ from margins.data.chunks import Chunks
 from margins.data.types import LazyMatrix, MatrixLike
 from margins.data.validation import Samples, is_plain, validate_samples, weighted_samples
 from margins.estimators._typed import BaseEstimator
-from margins.estimators.algorithm import Algorithm
+from margins.estimators.algorithm import Algorithm, PlannedAlgorithm
 from margins.estimators.callbacks import (
     FRAMES,
     CallbackSupportMixin,
@@ -146,6 +146,11 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
             continuation=continuation,
             prefers_cached=self.prefers_cached,
         )
+        base, cls = BaseMarginClassifier, type(self)
+        # Hooks of a subclass may read the weights of outcomes.
+        has_hooks = cls.set_fitted is not base.set_fitted or cls.describe is not base.describe
+        if isinstance(self, PlannedAlgorithm) and not has_hooks:
+            training.store_model()
         try:
             outcomes = self._train(training)
         except RuleError as error:
@@ -154,7 +159,7 @@ class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, Ba
         n_seen = 0
         if continuation is not None:
             outcomes, n_seen = list(map(continuation.proven, outcomes)), continuation.n_seen
-        return Fit(training_set, specification, outcomes, continuation, n_seen, task)
+        return Fit(training_set, specification, outcomes, continuation, n_seen, task, training.model)
 
     def training_set(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingSet:
         """Return the samples of `fit`, validated and weighted, with the rows that solvers read."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from margins.data.binary_data import array_of_each, is_sparse
+from margins.data.binary_data import is_sparse
 from margins.kernels import LINEAR
-from margins.solvers.balance import balanced
+from margins.solvers.outcome import dual_of
 from margins.training.fit import KernelModel, LinearModel, model_of
 from margins.training.schemes import fitted_scheme
 
@@ -52,7 +52,7 @@ def sample_attributes(fit):
 
 def model_attributes(fit):
     """Return the attributes that predictions use, and the dual variables (dict)."""
-    model = model_of(fit.outcomes, fit.specification, fit.training_set)
+    model = fit.model or model_of(fit.outcomes, fit.specification, fit.training_set)
     samples = fit.training_set.samples
     if not isinstance(model, LinearModel):
         codes = samples.codes[np.searchsorted(samples.kept, model.support)]
@@ -66,7 +66,7 @@ def model_attributes(fit):
         }
     attributes = {"intercept_": model.intercept, "coef_": model.coef}
     if fit.specification.keep_dual:
-        duals = [_dual_of(outcome) for outcome in fit.outcomes]
+        duals = [dual_of(outcome) for outcome in fit.outcomes]
         dual = fit.training_set.scheme.gathered(duals, samples.codes)
         attributes["dual_coef_"] = _spread_to_all_samples(dual, samples)
     return attributes
@@ -100,15 +100,6 @@ def dense_coef(classifier):
     """Return `coef_` of a linear classifier as an array, also after `sparsify` (ndarray of float64)."""
     coef = classifier.coef_
     return coef.toarray() if is_sparse(coef) else coef
-
-
-def _dual_of(outcome):
-    """Return the dual variables that the certificate of a linear run uses (ndarray, shape (m,))."""
-    dual, data = outcome.dual_scale * outcome.hypothesis.dual, outcome.data
-    if not data.has_free_intercept:
-        return dual
-    # Take the bounds of the loss: the bounds in the data belong to the solver's multiple of the dual.
-    return balanced(dual, array_of_each(outcome.loss.upper, len(dual)), data.signs)
 
 
 def _spread_to_all_samples(dual, samples):

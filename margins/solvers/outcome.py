@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from margins.data.binary_data import array_of_each
+from margins.solvers.balance import balanced
 from margins.solvers.base import Ending, PhaseRecord, solver_path
 from margins.solvers.history import Epoch
 from margins.solvers.specification import Specification
@@ -37,6 +39,8 @@ class Outcome(NamedTuple):
     averaging: Any = None  # the averaging or selection of iterates, with its votes
     orders: Any = None  # the orders in which the samples were accessed
     loop: Any = None  # the state of a solver with a separate loop
+    # Once the weights are stored elsewhere: all that is left of the vectors above.
+    dual_of_stored: Any = None
 
     @property
     def converged(self):
@@ -66,6 +70,24 @@ class Outcome(NamedTuple):
         theta = self.theta if centre is None else self.theta + float(self.hypothesis.weights @ centre)
         bias = self.data.sq_intercept_scaling * self.hypothesis.label_sum
         return float(self.scale * (bias - theta))
+
+
+def dual_of(outcome):
+    """Return the dual variables that the certificate of a linear run uses (ndarray, shape (m,))."""
+    if outcome.hypothesis is None:
+        return outcome.dual_of_stored
+    dual, data = outcome.dual_scale * outcome.hypothesis.dual, outcome.data
+    if not data.has_free_intercept:
+        return dual
+    # Take the bounds of the loss: the bounds in the data belong to the solver's multiple of the dual.
+    return balanced(dual, array_of_each(outcome.loss.upper, len(dual)), data.signs)
+
+
+def without_weights(outcome):
+    """Return an outcome that has only dual variables, because its weights are stored elsewhere."""
+    freed = dict.fromkeys(("hypothesis", "weights", "averaging", "orders", "loop"))
+    dual = dual_of(outcome) if outcome.specification.keep_dual else None
+    return outcome._replace(dual_of_stored=dual, **freed)
 
 
 def hypothesis_of(weights, averaging, data):

@@ -22,7 +22,7 @@ from margins.linalg.threads import (
 )
 from margins.solvers.base import Ending
 from margins.solvers.driver import Run
-from margins.solvers.outcome import Outcome
+from margins.solvers.outcome import Outcome, without_weights
 from margins.solvers.specification import Specification
 from margins.training.schemes import Scheme
 from margins.training.training_set import TrainingSet
@@ -71,6 +71,7 @@ class Fit(NamedTuple):
     continuation: Any = None  # object or None: the state that the fit continued from
     n_seen: int = 0  # Number of earlier samples, in the fits and chunks that it continued from
     task: Any = None  # object or None: the task that notified callbacks of the fit
+    model: Any = None  # LinearModel; None: the outcomes have the weights
 
 
 class Training:
@@ -98,6 +99,7 @@ class Training:
         self._run_type, self._watch, self._continuation = run_type, watch, continuation
         self._scheme = training_set.scheme
         self._whole = None  # WholeProblems, which need no run
+        self.model = None  # LinearModel, if it is stored; else the outcomes have the weights
         self._in_turn = prefers_cached and training_set.is_kernel and not self._scheme.has_pairs
         self.n_problems, self.budget = self._scheme.n_problems, None
         if specification.max_time is not None:
@@ -128,6 +130,21 @@ class Training:
         if self._watch is None and self._continuation is None:
             self._whole = whole_problems(self.training_set, self.specification, is_light)
 
+    def store_model(self):
+        """Store each of several linear models when its problem ends, so that memory has them once."""
+        if self.n_problems > 1 and not self.training_set.is_kernel:
+            shape = self.n_problems, self.training_set.samples.n_features
+            self.model = LinearModel(np.zeros(shape), np.zeros(self.n_problems))
+
+    def _stored(self, index, outcome):
+        """Return an outcome whose weights are in the model, and nowhere else, if there is a model."""
+        if self.model is None:
+            return outcome
+        part = model_of([outcome], self.specification, self.training_set)
+        for values, (value,) in zip(self.model, part, strict=True):
+            values[index] = value
+        return without_weights(outcome)
+
     def train(self, phases, random_state):
         """Train all binary problems."""
         return self.train_with_seeds(phases, seeds_of(random_state, self.n_problems))
@@ -139,18 +156,21 @@ class Training:
             outcome = outcome_without_samples(self.training_set, index, self.specification)
             if outcome is None and self._whole is not None:
                 outcome = self._whole.outcome(index)
-            if outcome is not None:
-                return outcome
-            run = self.make_run(index, seed)
-            if self._whole is not None:
-                self._whole.begin(run, index)
-            if self.budget is not None:
-                run.limit_time(self.budget.end_of_next())
-            return run.train(phases(run))
+            if outcome is None:
+                run = self.make_run(index, seed)
+                if self._whole is not None:
+                    self._whole.begin(run, index)
+                if self.budget is not None:
+                    run.limit_time(self.budget.end_of_next())
+                outcome = run.train(phases(run))
+            return self._stored(index, outcome)
 
         names = self._scheme.names(self.training_set.classes)
         with NO_LIMIT if self._whole is None else one_thread():  # at once, for hundreds of pairs
-            return run_tasks(train, seeds, self.n_jobs, self._in_turn, names)
+            outcomes = run_tasks(train, seeds, self.n_jobs, self._in_turn, names)
+        for values, offset in zip(self.model or (), (0.0, 1.0), strict=False):
+            self._scheme.set_absent(values, self.training_set.samples.absent, offset)
+        return outcomes
 
 
 class LinearModel(NamedTuple):
