@@ -21,7 +21,7 @@ from margins.estimators.callbacks import (
 )
 from margins.estimators.fitted import (
     FITTED,
-    SupportOfLinearModel,
+    StoredMixin,
     model_attributes,
     run_attributes,
     sample_attributes,
@@ -49,14 +49,14 @@ HOOKS = {
 }
 
 
-class BaseMarginClassifier(Algorithm, CallbackSupportMixin, PredictionsMixin, BaseEstimator):
+class BaseMarginClassifier(
+    StoredMixin, Algorithm, CallbackSupportMixin, PredictionsMixin, BaseEstimator
+):
     """Base class of all classifiers: by default, a fit ends after a full epoch without updates.
 
     A subclass declares its parameters and defines `phases`. Its `specification` has everything else that
     a fit needs, except the samples.
     """
-
-    support_ = SupportOfLinearModel()
 
     @overload
     def fit(self, X: Chunks | LazyMatrix, y: Any = None, sample_weight: Any = None) -> Self: ...

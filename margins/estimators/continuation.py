@@ -6,6 +6,7 @@ from scipy import sparse
 
 from margins.data.binary_data import csr_arrays
 from margins.estimators.declared import Declared
+from margins.estimators.fitted import LEFT_OUT
 from margins.kernels import LINEAR
 from margins.parameters import BOOLEAN, parameter
 from margins.training.schemes import fitted_scheme
@@ -124,6 +125,11 @@ class DualWarmStartMixin(Declared):
     @property
     def _is_warm(self):
         """True if the next fit starts from the last fit."""
+        if self.warm_start and LEFT_OUT in vars(self):
+            raise ValueError(
+                f"warm_start of {self._display_name()} must be False: the dual variables of the last "
+                "fit were left out when the model was stored. Set warm_start=True before you store it."
+            )
         return self.warm_start and hasattr(self, "dual_coef_")
 
     def _continuation(self):

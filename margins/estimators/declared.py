@@ -30,6 +30,7 @@ dual_coef_ : ndarray of float64, shape (1, n_samples) or (n_classes, n_samples)
     only approximately.
     With another kernel: the coefficients of K(support vector, x) in the scores, signed by the labels,
     as in SVC; shape (1, n_support) or (n_classes, n_support).
+    Pickles and files of linear models hold them, and `support_`, only with ``warm_start=True``.
 support_ : ndarray of int, shape (n_support,)
     Indices of the samples whose dual variable is not 0 in some binary problem; with a kernel ordered by
     class, as in SVC, otherwise sorted. Linear models have it if they have `dual_coef_`.

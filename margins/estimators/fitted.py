@@ -1,5 +1,7 @@
 """The fitted attributes of classifiers, made from a fit that has ended."""
 
+import copy
+
 import numpy as np
 
 from margins.data.binary_data import is_sparse
@@ -8,12 +10,14 @@ from margins.solvers.outcome import dual_of
 from margins.training.fit import KernelModel, LinearModel, model_of
 from margins.training.schemes import fitted_scheme
 
+# Mark of a linear model that was stored without its dual variables, most of what it would take.
+LEFT_OUT = "_dual_left_out"
 # Attributes that some fits set and others do not.
 FITTED = (
     *("coef_", "intercept_", "dual_coef_", "support_", "support_vectors_", "n_support_", "pairs_"),
     *("mistakes_", "votes_", "feature_names_in_", "upper_bounds_", "normalised_upper_bounds_"),
     "first_index_",  # first feature index, 0 or 1, of the svmlight file the command line trained on
-    "_n_samples",
+    *("_n_samples", LEFT_OUT),
 )
 
 
@@ -72,16 +76,48 @@ def model_attributes(fit):
     return attributes
 
 
-class SupportOfLinearModel:
-    """Descriptor of `support_`, for linear fits that keep dual variables but do not set `support_`."""
+class DualOfLinearModel:
+    """Descriptor of `support_` and `dual_coef_`, for linear fits, which set only the second, or none."""
+
+    def __set_name__(self, owner, name):
+        self._name = name
 
     def __get__(self, estimator, owner=None):
         if estimator is None:
             return self
-        dual = vars(estimator).get("dual_coef_")
-        if dual is None:
-            raise AttributeError(f"{owner.__name__!r} object has no attribute 'support_'")
-        return np.flatnonzero(dual.any(axis=0))
+        attributes = vars(estimator)
+        if "dual_coef_" in attributes:
+            return np.flatnonzero(attributes["dual_coef_"].any(axis=0))
+        if LEFT_OUT not in attributes:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        raise AttributeError(
+            f"{self._name} of {estimator._display_name()} was left out when the model was stored. To "
+            "have it, fit again, or store a model with warm_start=True, if it has this parameter."
+        )
+
+
+class StoredMixin:
+    """Mixin of classifiers that are stored without the dual variables of linear models."""
+
+    support_, dual_coef_ = DualOfLinearModel(), DualOfLinearModel()
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if getattr(self, "warm_start", False) or not {"coef_", "dual_coef_"} <= state.keys():
+            return state
+        return {name: value for name, value in state.items() if name != "dual_coef_"} | {LEFT_OUT: True}
+
+    # Copies keep them.
+
+    def __copy__(self):
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        return twin
+
+    def __deepcopy__(self, memo):
+        twin = memo[id(self)] = copy.copy(self)
+        vars(twin).update(copy.deepcopy(vars(self), memo))
+        return twin
 
 
 def fitted_model(classifier):

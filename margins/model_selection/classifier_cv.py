@@ -23,7 +23,7 @@ from margins.data.validation import (
 from margins.estimators._typed import BaseEstimator, ClassifierMixin
 from margins.estimators.base import exclusive, restored_on_error
 from margins.estimators.declared import Declared
-from margins.estimators.fitted import fitted_model
+from margins.estimators.fitted import LEFT_OUT, StoredMixin, fitted_model
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import MessageName, display_name
@@ -97,7 +97,8 @@ class Selection:
         self, Cs: NDArray[np.float64], classes: NDArray[Any], n_features: int, feature_names: Any
     ) -> None:
         """Replace the last fit's attributes by the attributes that do not depend on the selected C."""
-        for name in [*getattr(self, "_adopted", ()), "estimator_", "leave_one_out_", "_calibrated"]:
+        adopted = getattr(self, "_adopted", ())
+        for name in [*adopted, "estimator_", "leave_one_out_", "_calibrated", LEFT_OUT]:
             vars(self).pop(name, None)
         self._adopted = ()
         self.Cs_, self.classes_, self.n_features_in_ = Cs, classes, n_features
@@ -134,7 +135,9 @@ class Selection:
         self._adopted = tuple(fitted)
 
 
-class MarginClassifierCV(ProbabilitiesMixin, Selection, ClassifierMixin, Declared, BaseEstimator):
+class MarginClassifierCV(
+    StoredMixin, ProbabilitiesMixin, Selection, ClassifierMixin, Declared, BaseEstimator
+):
     """MarginClassifier with C selected by cross-validation, all folds and values of C in one call.
 
     Every fold is trained along C: each fit starts from the previous one and has a separate proof, as in

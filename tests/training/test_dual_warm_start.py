@@ -1,5 +1,6 @@
 """Warm starts from dual variables: sooner where little has changed, and true whatever has."""
 
+import copy
 import pickle
 import warnings
 
@@ -133,9 +134,34 @@ def test_a_stored_model_has_warm_starts(params, tmp_path):
     dump(classifier, tmp_path / "model")
     copies = [pickle.loads(pickle.dumps(classifier)), load(tmp_path / "model")]
     classifier.set_params(C=2.0).fit(X, y)
-    for copy in copies:
-        copy.set_params(C=2.0).fit(X, y)
-        assert_array_equal(copy.decision_function(X), classifier.decision_function(X))
+    for stored in copies:
+        stored.set_params(C=2.0).fit(X, y)
+        assert_array_equal(stored.decision_function(X), classifier.decision_function(X))
+
+
+@pytest.mark.parametrize("name", ["auto", "mpu", "pdm", "cv"])
+def test_stored_linear_models_have_no_dual_variables_and_say_so(name, tmp_path):
+    X, y = some_tumours()
+    classifier = margins.MarginClassifierCV(Cs=2) if name == "cv" else margins.get(name)(C=2.0)
+    classifier.fit(np.tile(X, (20, 1)), np.tile(y, 20))
+    dump(classifier, tmp_path / "model")
+    written = pickle.dumps(classifier)
+    assert len(written) < classifier.dual_coef_.nbytes / 2
+    for stored in (pickle.loads(written), load(tmp_path / "model")):
+        for attribute in ("dual_coef_", "support_"):
+            with pytest.raises(AttributeError, match=f"{attribute} of .* was left out .* fit again"):
+                getattr(stored, attribute)
+        assert_array_equal(stored.decision_function(X), classifier.decision_function(X))
+        assert stored.certificates_ == classifier.certificates_
+        if "warm_start" in stored.get_params() and name != "pdm":
+            stored.set_params(warm_start=True)
+            with pytest.raises(ValueError, match=r"warm_start of .* must be False: .* left out"):
+                stored.fit(X, y)
+            stored.set_params(warm_start=False)
+        assert stored.fit(X, y).dual_coef_.shape == (1, len(y))
+        assert len(stored.support_) <= len(y)
+    for twin in (copy.copy(classifier), copy.deepcopy(classifier)):
+        assert_array_equal(twin.dual_coef_, classifier.dual_coef_)
 
 
 @pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}])
