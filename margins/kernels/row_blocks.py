@@ -52,8 +52,10 @@ class RowBlocks:
         self.kernel, self.X, self.n_computed, self._seconds = kernel, X, 0, 0.0
         self._block_values = BLOCK_VALUES
         n_bytes = cache_size * BYTES_PER_MEGABYTE
-        n_slots = int((n_bytes - min(self._set_points(), MAX_COPY_SHARE * n_bytes)) / (4 * m))
+        n_bytes_of_copy = self._set_points()
+        n_slots = int((n_bytes - min(n_bytes_of_copy, MAX_COPY_SHARE * n_bytes)) / (4 * m))
         self.slots = np.empty((min(m, max(n_slots, MIN_ROWS)), m), np.float32)
+        self._n_free = n_bytes - n_bytes_of_copy - self.slots.nbytes
         self._slot_of = np.full(m, -1, np.int32)
         self._row_of = np.full(len(self.slots), -1, np.int32)
         self._last_used = np.zeros(len(self.slots), np.int64)
@@ -155,6 +157,8 @@ class FormulaBlocks(RowBlocks):
         self._transform = scaled_kernel.compiled()
         self._densely = densely and is_sparse(X)
         super().__init__(kernel, X, cache_size)
+        # The whole matrix in double precision, once sums have computed as many values, if it fits.
+        self._matrix, self._n_summed = None, 0
 
     def _set_points(self):
         """Prepare X in single precision, its squared norms and a bound on rounding; return bytes."""
@@ -224,6 +228,10 @@ class FormulaBlocks(RowBlocks):
         current_team().map(fill, batches_of(len(sqnorms), COLUMNS))
 
     def sums(self, indices, support, coefficients):
+        n_values = len(self._slot_of) ** 2
+        self._n_summed += len(indices) * len(support)
+        if self._n_summed > n_values and 8 * n_values <= self._n_free:
+            return self._sums_of_matrix(indices, support, coefficients)
         is_support = np.isin(indices, support, assume_unique=True)
         result = np.zeros(len(indices))
         if is_support.any():
@@ -231,6 +239,30 @@ class FormulaBlocks(RowBlocks):
         if not is_support.all():
             result[~is_support] = self._other_sums(indices[~is_support], support, coefficients)
         return result
+
+    def _sums_of_matrix(self, indices, support, coefficients):
+        """Return the same sums, from the whole matrix, which is computed once."""
+        m = len(self._slot_of)
+        every, team, dual = np.arange(m), current_team(), np.zeros(m)
+        dual[support] = coefficients
+        if self._matrix is None:
+            matrix, tiles = np.empty((m, m)), self._tiles(every)
+
+            def fill(pair):
+                rows, columns = pair
+                block = self._block(every[rows], every[columns])
+                matrix[rows, columns], matrix[columns, rows] = block, block.T
+
+            team.map(fill, [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]])
+            self._matrix = matrix
+        is_part = 2 * len(indices) < m  # copies of more rows would take longer than products of all
+        result = np.empty(len(indices) if is_part else m)
+
+        def multiply(part):
+            result[part] = times(self._matrix[indices[part] if is_part else part], dual)
+
+        team.map(multiply, batches_of(len(result), TILE))
+        return result if is_part else result[indices]
 
     def _symmetric_sums(self, support, coefficients):
         """Return the sums of the support; symmetric blocks of the matrix are computed once."""

@@ -110,6 +110,30 @@ def test_symmetric_sums_in_several_blocks(monkeypatch):
     assert_allclose(found, kernel(X, X[support]) @ coefficients, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_values_of_many_sums_are_computed_once_if_they_fit(layout, fits, monkeypatch):
+    monkeypatch.setattr("margins.kernels.row_blocks.TILE", 16)
+    X, kernel, rng = points(), KERNELS["rbf"], np.random.default_rng(1)
+    given = sparse.csr_array(X) if layout == "csr" else X
+    n_bytes = 4 * X.size + (4 + 8) * len(X) ** 2  # the copy of X, and both matrices
+    blocks = blocks_of(kernel, given, (n_bytes - (not fits)) / 2**20)
+    n_values, block = [], type(blocks)._block
+
+    def counted(self, rows, columns):
+        n_values.append(len(rows) * len(columns))
+        return block(self, rows, columns)
+
+    monkeypatch.setattr(type(blocks), "_block", counted)
+    every, support = np.arange(60), np.flatnonzero(rng.random(60) < 0.8)
+    others = np.setdiff1d(every, support)
+    for indices in (every, every, others, every, support, others[:0], every, every):
+        coefficients = rng.normal(size=len(support))
+        expected = kernel(X, X)[np.ix_(indices, support)] @ coefficients
+        assert_allclose(blocks.sums(indices, support, coefficients), expected, rtol=1e-10, atol=1e-12)
+    assert (sum(n_values) < 2 * 60 * 60) == fits
+
+
 def test_the_least_recently_used_row_is_evicted_and_rows_to_keep_are_not(monkeypatch):
     monkeypatch.setattr("margins.kernels.row_blocks.MIN_ROWS", 2)
     X = points()
