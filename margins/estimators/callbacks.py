@@ -147,5 +147,5 @@ class FitTask:
 
 
 def has_callbacks(estimator: Any) -> bool:
-    """Return whether callbacks are set on an estimator, or on an estimator that contains it."""
-    return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(estimator, "_parent_callback_ctx")
+    """Return whether callbacks are set on an estimator; one that contains it has set its own, too."""
+    return bool(getattr(estimator, "_skl_callbacks", None))
