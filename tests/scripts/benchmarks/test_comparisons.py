@@ -10,6 +10,7 @@ import benchmark_leave_one_out
 import benchmark_pairs
 import benchmark_paths
 import benchmark_permutations
+import benchmark_small_fits
 import benchmark_studies
 import benchmark_threads
 import numpy as np
@@ -78,6 +79,14 @@ def test_a_permutation_test_is_compared_with_one_cross_validation(capsys):
     *_, one, ours, theirs, ratio = capsys.readouterr().out.splitlines()
     assert one.endswith(" 1.00") and ours.startswith("permutation_test ")
     assert theirs.startswith("permutation_test_score") and "of permutation_test_score's time" in ratio
+
+
+def test_small_fits_have_a_ratio_to_both_peers_in_each_place(capsys):
+    ratios = benchmark_small_fits.main(["--repeats", "1"])
+    assert list(ratios)[:2] == ["100 x 27, alone", "100 x 27, in pipeline"] and len(ratios) == 4
+    assert all(ratio > 0 for pair in ratios.values() for ratio in pair)
+    rows = capsys.readouterr().out.splitlines()[-4:]
+    assert [f"{ratios['100 x 27, alone'][0]:.2f}" in rows[0], len(rows)] == [True, 4]
 
 
 @pytest.mark.parametrize("kernel, n_settings", [("linear", 36), ("rbf", 25)])
