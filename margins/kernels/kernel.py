@@ -13,7 +13,7 @@ from margins.kernels._columns import inner_products
 from margins.kernels._distances import squared_distances
 from margins.kernels._row_cache import FunctionRows, ProductRows
 from margins.kernels._transform import ArrayTransform
-from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, batches_of
+from margins.kernels.row_blocks import FormulaBlocks, RowBlocks, as_dense, batches_of
 from margins.kernels.shared_blocks import SharedBlocks
 from margins.linalg.threads import one_thread
 from margins.parameters import check
@@ -249,11 +249,6 @@ def _inner_products(X, Z):
         for rows in batches_of(n_rows, length):
             values[rows, points] = as_dense(X[rows]) @ dense_points
     return values
-
-
-def as_dense(X):
-    """Return a matrix as an ndarray of float64."""
-    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def _without_zeros(X):

@@ -16,12 +16,14 @@ BYTES_PER_MEGABYTE = 1 << 20
 # Maximum numbers of values, and of products of two numbers in dense and sparse rows, between two checks
 # for Ctrl-C: about a tenth of a second.
 BLOCK_VALUES = 1 << 22
-DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 32, 1 << 26
+DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 31, 1 << 26
 # Columns in a part of rows that one thread computes: enough parts for any number of threads, and small
 # enough for the processor's cache.
-COLUMNS = 4096
+COLUMNS = 2048
 # Side of the squares in which kernel values in double precision are computed; shorter for long samples.
 TILE, TILE_VALUES = 512, 1 << 20
+# Maximum numbers of support vectors, and of their values, that are made dense together for such squares.
+PANEL, PANEL_VALUES = 1 << 13, 1 << 21
 # Maximum share of the cache that the copy of X in single precision takes from the rows.
 MAX_COPY_SHARE = 0.5
 # Minimum number of cached rows: a working set needs rows of both directions.
@@ -95,15 +97,9 @@ class RowBlocks:
     def _cache(self, missing, protected):
         """Compute rows that are not cached, and replace the least recently used rows."""
         start, slots = time.perf_counter(), self._free_slots(len(missing), protected)
-        begin, end = int(slots[0]), int(slots[-1]) + 1
-        is_slice = end - begin == len(slots)
-        shape = len(missing), self.slots.shape[1]
-        block = self.slots[begin:end] if is_slice else np.empty(shape, np.float32)
-        self.compute(missing, block)
+        self.compute(missing, slots)
         if self.watch is not None:
-            self.watch(missing, block)
-        if not is_slice:
-            self.slots[slots] = block
+            self.watch(missing, self.slots[slots])
         self._slot_of[missing], self._row_of[slots] = slots, missing
         self._last_used[slots] = self._clock
         self.n_computed += len(missing)
@@ -125,9 +121,9 @@ class RowBlocks:
         self._slot_of[self._row_of[evicted]] = -1
         return np.concatenate([evicted, unused])
 
-    def compute(self, indices, out):
-        """Write rows of the kernel matrix to `out` (ndarray of float32, shape (n, m))."""
-        out[:] = self.kernel.training_block(self.X, indices)
+    def compute(self, indices, slots):
+        """Write rows of the kernel matrix to slots."""
+        self.slots[slots] = self.kernel.training_block(self.X, indices)
 
     def sums(self, indices, support, coefficients):
         """Return sum_j coefficients_j K(x_i, x_j) over the support, in double precision."""
@@ -176,7 +172,7 @@ class FormulaBlocks(RowBlocks):
             self._points = sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
             self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
             return 0 if values is X.data else values.nbytes
-        self._block_values = min(BLOCK_VALUES, DENSE_PRODUCTS // max(d, 1))
+        self._block_values = m * m  # no limit: there is a check after each part of the columns
         mean = self._mean_to_subtract(unit)
         if mean is not None:
             self._point_sqnorms = np.empty(m)
@@ -209,23 +205,21 @@ class FormulaBlocks(RowBlocks):
         unit_of_centred = (X.shape[1] + 3 + FORMULA_PRODUCTS) * UNIT
         return mean if unit_of_centred * centred < unit * float(self._sqnorms.max()) else None
 
-    def compute(self, indices, out):
+    def compute(self, indices, slots):
         points, sqnorms = self._points, self._point_sqnorms
-        is_csr = is_sparse(points)
+        is_csr, rows = is_sparse(points), points[indices]
         # Sparse products read their second factor by rows.
-        columns_of_rows = np.ascontiguousarray(points[indices].toarray().T) if is_csr else None
-        rows = None if is_csr else points[indices]
+        columns_of_rows = np.ascontiguousarray(rows.toarray().T) if is_csr else None
+        length = COLUMNS if is_csr else min(COLUMNS, max(1, DENSE_PRODUCTS // max(rows.size, 1)))
 
         def fill(columns):
-            part, values = points[columns], out[:, columns]
+            part = points[columns]
             with one_thread():
-                if is_csr:
-                    values[:] = (part @ columns_of_rows).T
-                else:
-                    np.matmul(rows, part.T, out=values)
+                values = np.ascontiguousarray((part @ columns_of_rows).T) if is_csr else rows @ part.T
             self._transform.single(values, sqnorms[indices], sqnorms[columns])
+            self.slots[slots, columns] = values
 
-        current_team().map(fill, batches_of(len(sqnorms), COLUMNS))
+        current_team().map(fill, batches_of(len(sqnorms), length))
 
     def sums(self, indices, support, coefficients):
         n_values = len(self._slot_of) ** 2
@@ -233,11 +227,33 @@ class FormulaBlocks(RowBlocks):
         if self._n_summed > n_values and 8 * n_values <= self._n_free:
             return self._sums_of_matrix(indices, support, coefficients)
         is_support = np.isin(indices, support, assume_unique=True)
-        result = np.zeros(len(indices))
-        if is_support.any():
-            result[is_support] = self._symmetric_sums(support, coefficients)
-        if not is_support.all():
-            result[~is_support] = self._other_sums(indices[~is_support], support, coefficients)
+        # The support comes first: its values are symmetric, and each is computed once.
+        n_own = len(support) if is_support.any() else 0
+        samples = np.concatenate([support[:n_own], indices[~is_support]])
+        found, length = np.zeros(len(samples)), self._tile_length()
+        n_tiles = min(PANEL, PANEL_VALUES // max(self.X.shape[1], 1)) // length
+        for panel in batches_of(len(support), length * max(1, n_tiles)):
+            points = self._rows(support[panel])
+
+            def sums_of(tile, panel=panel, points=points):
+                is_own, rows = tile.start < n_own, self._rows(samples[tile])
+                sums, mirrored = np.zeros(len(samples[tile])), np.zeros(points.shape[0] if is_own else 0)
+                for columns in batches_of(panel.stop, length, panel.start):
+                    if is_own and columns.start < tile.start:
+                        continue
+                    part = slice(columns.start - panel.start, columns.stop - panel.start)
+                    block = self._block(samples[tile], support[columns], rows, points[part])
+                    sums += times(block, coefficients[columns])
+                    if is_own and columns != tile:
+                        mirrored[part] += times(block.T, coefficients[tile])
+                return sums, mirrored
+
+            tiles = batches_of(min(panel.stop, n_own), length) + batches_of(len(samples), length, n_own)
+            for tile, (sums, mirrored) in zip(tiles, current_team().map(sums_of, tiles), strict=True):
+                found[tile] += sums
+                found[panel][: len(mirrored)] += mirrored
+        result = np.empty(len(indices))
+        result[is_support], result[~is_support] = found[:n_own], found[n_own:]
         return result
 
     def _sums_of_matrix(self, indices, support, coefficients):
@@ -246,11 +262,12 @@ class FormulaBlocks(RowBlocks):
         every, team, dual = np.arange(m), current_team(), np.zeros(m)
         dual[support] = coefficients
         if self._matrix is None:
-            matrix, tiles = np.empty((m, m)), self._tiles(every)
+            matrix, tiles = np.empty((m, m)), batches_of(m, self._tile_length())
 
             def fill(pair):
                 rows, columns = pair
-                block = self._block(every[rows], every[columns])
+                parts = every[rows], every[columns]
+                block = self._block(*parts, *map(self._rows, parts))
                 matrix[rows, columns], matrix[columns, rows] = block, block.T
 
             team.map(fill, [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]])
@@ -264,50 +281,18 @@ class FormulaBlocks(RowBlocks):
         team.map(multiply, batches_of(len(result), TILE))
         return result if is_part else result[indices]
 
-    def _symmetric_sums(self, support, coefficients):
-        """Return the sums of the support; symmetric blocks of the matrix are computed once."""
-        tiles = self._tiles(support)
-        pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
-
-        def sums_of(pair):
-            rows, columns = pair
-            block = self._block(support[rows], support[columns])
-            return times(block, coefficients[columns]), times(block.T, coefficients[rows])
-
-        result, of_pairs = np.zeros(len(support)), current_team().map(sums_of, pairs)
-        for (rows, columns), (sums, mirrored) in zip(pairs, of_pairs, strict=True):
-            result[rows] += sums
-            if columns != rows:
-                result[columns] += mirrored
-        return result
-
-    def _other_sums(self, indices, support, coefficients):
-        """Return the sums of samples that are not in the support."""
-        columns_of_tiles = self._tiles(support)
-
-        def sums_of(rows):
-            sums = np.zeros(rows.stop - rows.start)
-            for columns in columns_of_tiles:
-                block = self._block(indices[rows], support[columns])
-                sums += times(block, coefficients[columns])
-            return sums
-
-        return np.concatenate(current_team().map(sums_of, self._tiles(indices)))
-
-    def _tiles(self, indices):
+    def _tile_length(self):
         if is_sparse(self._points):
             # Use few tiles, since each tile makes its columns dense.
-            length = math.isqrt(self._block_values)
-        else:
-            length = min(TILE, TILE_VALUES // max(self.X.shape[1], 1))
-        return batches_of(len(indices), max(1, length))
+            return max(1, math.isqrt(self._block_values))
+        return max(1, min(TILE, TILE_VALUES // max(self.X.shape[1], 1)))
 
-    def _block(self, indices, support):
-        """Return K(x_i, x_j) of two sets of samples, in double precision."""
-        X = self.X
-        rows, columns = X[indices], X[support]
-        if self._densely:
-            rows, columns = rows.toarray(), columns.toarray()
+    def _rows(self, indices):
+        """Return some rows of X; dense, in double precision, unless rows are multiplied as sparse."""
+        return self.X[indices] if is_sparse(self._points) else as_dense(self.X[indices])
+
+    def _block(self, indices, support, rows, columns):
+        """Return K(x_i, x_j) of two sets of samples, given their rows, in double precision."""
         with one_thread():
             return self.kernel.block(rows, columns, self._sqnorms[indices], self._sqnorms[support])
 
@@ -328,9 +313,14 @@ def scaled(kernel, sqradius):
     return (1.0, kernel) if other is None else (factor, other)
 
 
-def batches_of(n, length):
-    """Return slices of range(n) of this length; the last may be shorter."""
-    return [slice(begin, min(begin + length, n)) for begin in range(0, n, length)]
+def batches_of(n, length, begin=0):
+    """Return slices of range(begin, n) of this length; the last may be shorter."""
+    return [slice(first, min(first + length, n)) for first in range(begin, n, length)]
+
+
+def as_dense(X):
+    """Return a matrix as an ndarray of float64."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 @on_one_thread

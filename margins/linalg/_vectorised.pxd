@@ -19,35 +19,30 @@ cdef extern from *:
     #define MARGINS_VECTORISED
     #endif
 
-    /* exp(x) = 2^n exp(r) with n an integer and |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree
-       13, whose remainder is below 5e-18. Adding SHIFT rounds x / log(2) to n and leaves n in the low bits. Bounds
-       come first, in a loop of their own: of a loop with a branch on x compilers make no vectors. */
+    /* exp(-gamma |x - z_j|^2) from the inner products x.z_j and the squared norms. exp(x) = 2^n exp(r) with n an
+       integer and |r| <= log(2) / 2, exp(r) by its Taylor polynomial of degree 13, whose remainder is below 5e-18; its
+       parts do not wait for each other. Adding SHIFT rounds x / log(2) to n and leaves n in the low bits. Bounds come
+       first, in a loop of their own: of a loop with a branch on x compilers make no vectors. */
     MARGINS_VECTORISED
-    static void margins_exp(double *values, int64_t n_values)
+    static void margins_radial(double *values, double gamma, double sqnorm, const double *sqnorms, int64_t n_values)
     {
         static const double SHIFT = 6755399441055744.0, LOG2_HIGH = 6.93145751953125e-1,
                             LOG2_LOW = 1.42860682030941723212e-6, INVERSE_LOG2 = 1.4426950408889634;
-        for (int64_t i = 0; i < n_values; i++)
-            values[i] = values[i] < -709.0 ? -709.0 : values[i];
+        for (int64_t i = 0; i < n_values; i++) {
+            double sqdistance = sqnorms[i] + sqnorm - 2 * values[i];
+            double x = -gamma * (sqdistance <= 0 ? 0 : sqdistance);  /* rounding may make it negative */
+            values[i] = x < -709.0 ? -709.0 : x;
+        }
         for (int64_t i = 0; i < n_values; i++) {
             double x = values[i];
             double shifted = x * INVERSE_LOG2 + SHIFT;
             double n = shifted - SHIFT;
-            double r = (x - n * LOG2_HIGH) - n * LOG2_LOW;
-            double y = 1.0 / 6227020800.0;
-            y = y * r + 1.0 / 479001600.0;
-            y = y * r + 1.0 / 39916800.0;
-            y = y * r + 1.0 / 3628800.0;
-            y = y * r + 1.0 / 362880.0;
-            y = y * r + 1.0 / 40320.0;
-            y = y * r + 1.0 / 5040.0;
-            y = y * r + 1.0 / 720.0;
-            y = y * r + 1.0 / 120.0;
-            y = y * r + 1.0 / 24.0;
-            y = y * r + 1.0 / 6.0;
-            y = y * r + 0.5;
-            y = y * r + 1.0;
-            y = y * r + 1.0;
+            double r = (x - n * LOG2_HIGH) - n * LOG2_LOW, s = r * r, t = s * s;
+            double first = (s * (0.5 + r * (1.0 / 6.0)) + r) + 1.0;
+            double second = (1.0 / 24.0 + r * (1.0 / 120.0)) + s * (1.0 / 720.0 + r * (1.0 / 5040.0));
+            double third = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + s * (1.0 / 3628800.0 + r * (1.0 / 39916800.0));
+            double fourth = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0);
+            double y = first + t * (second + t * (third + t * fourth));
             uint64_t bits;
             memcpy(&bits, &shifted, sizeof bits);
             bits = x < -708.0 ? 0 : (bits + 1023) << 52;
@@ -57,10 +52,9 @@ cdef extern from *:
         }
     }
 
-    /* The same in single precision, with the polynomial of degree 7, whose remainder is below 6e-9; of
-       exp(-gamma |x - z_j|^2), from the inner products x.z_j and the squared norms. */
+    /* The same in single precision, with the polynomial of degree 7, whose remainder is below 6e-9. */
     MARGINS_VECTORISED
-    static void margins_radial(float *values, float gamma, double sqnorm, const double *sqnorms, int64_t n_values)
+    static void margins_single_radial(float *values, float gamma, double sqnorm, const double *sqnorms, int64_t n_values)
     {
         static const float SHIFT = 12582912.0f, LOG2_HIGH = 0.693359375f, LOG2_LOW = -2.12194440e-4f,
                            INVERSE_LOG2 = 1.44269504f;
@@ -90,17 +84,6 @@ cdef extern from *:
             float power;
             memcpy(&power, &bits, sizeof power);
             values[i] = y * power;
-        }
-    }
-
-    /* Exponents -gamma |x - z_j|^2 in place of the inner products x.z_j. */
-    MARGINS_VECTORISED
-    static void margins_radial_exponents(double *values, double gamma, double sqnorm, const double *sqnorms,
-                                         int64_t n_values)
-    {
-        for (int64_t i = 0; i < n_values; i++) {
-            double sqdistance = sqnorms[i] + sqnorm - 2 * values[i];
-            values[i] = -gamma * (sqdistance <= 0 ? 0 : sqdistance);  /* rounding may make it negative */
         }
     }
 
@@ -201,16 +184,14 @@ cdef extern from *:
             v[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j]);
     }
     """
-    # values[i] <- exp(values[i]) for values[i] <= 0; relative error below 4e-16; 0 below -708.
-    void exp_of_nonpositive "margins_exp"(double* values, Py_ssize_t n) noexcept nogil
-    # Inner products x.z_j <- exp(-gamma |x - z_j|^2). With u = 2**-24 and squared norms up to R, the sums round
-    # |x - z_j|^2 by 8 u R at most, as 4 u R added to x.z_j would; the rest rounds the value by less than 4 u.
+    # Inner products x.z_j <- exp(-gamma |x - z_j|^2); relative error of the exponential below 4e-16; 0 below exp(-708).
     void radial "margins_radial"(
-        float* values, float gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
-    ) noexcept nogil
-    # Inner products x.z_j <- -gamma |x - z_j|^2, 0 at most.
-    void radial_exponents "margins_radial_exponents"(
         double* values, double gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
+    ) noexcept nogil
+    # The same in single precision. With u = 2**-24, the sums round |x - z_j|^2 by 4 u (|x|^2 + |z_j|^2) at most, as
+    # half of it added to x.z_j would; the rest rounds the value by less than 4 u.
+    void single_radial "margins_single_radial"(
+        float* values, float gamma, double sqnorm, const double* sqnorms, Py_ssize_t n
     ) noexcept nogil
     # out[j] <- the sum of values[i] * vectors[columns[i] * width + j] over i, in this order
     void dots_of_columns "margins_dots"(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from margins.kernels._transform cimport Transform
-from margins.linalg._vectorised cimport exp_of_nonpositive, radial, radial_exponents
+from margins.linalg._vectorised cimport radial, single_radial
 
 from margins.kernels.gamma import KernelOfGamma, gamma_parameter
 
@@ -15,8 +15,7 @@ cdef class RadialTransform(Transform):
         self.gamma = gamma
 
     cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil:
-        radial_exponents(values, self.gamma, sqnorm, sqnorms, n)
-        exp_of_nonpositive(values, n)
+        radial(values, self.gamma, sqnorm, sqnorms, n)
 
     cdef bint single_block(
         self, float* values, Py_ssize_t n_rows, Py_ssize_t n_columns,
@@ -24,7 +23,7 @@ cdef class RadialTransform(Transform):
     ) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n_rows):
-            radial(values + i * n_columns, <float> self.gamma, row_sqnorms[i], column_sqnorms, n_columns)
+            single_radial(values + i * n_columns, <float> self.gamma, row_sqnorms[i], column_sqnorms, n_columns)
         return True
 
 
