@@ -39,8 +39,8 @@ cdef class Transform:
     ) noexcept nogil:
         """Do the same as `block` for values in single precision; the formula is computed in double here.
 
-        With u = 2**-24 and R the largest squared norm, its rounding error must be at most the effect of adding
-        5 u R to the products, plus 4 u K(x, x) for the largest K(x, x). The proof relies on this bound.
+        With u = 2**-24 and R the mean of |x|^2 and |z|^2, its rounding error must be at most the effect of adding
+        5 u R to x.z, plus 4 u K(x, x) for the largest K(x, x). The proof relies on this bound.
         """
         cdef double[CHUNK] chunk
         cdef Py_ssize_t i, j, begin, n

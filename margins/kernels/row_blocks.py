@@ -4,7 +4,9 @@ Rows in single precision give a solver its directions. Certificates are computed
 precision or, if it is sufficient, from a bound on the rounding in single precision.
 """
 
+import functools
 import math
+import operator
 import time
 
 import numpy as np
@@ -21,9 +23,11 @@ DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 31, 1 << 26
 # enough for the processor's cache.
 COLUMNS = 2048
 # Side of the squares in which kernel values in double precision are computed; shorter for long samples.
-TILE, TILE_VALUES = 512, 1 << 20
+TILE, TILE_VALUES = 384, 1 << 20
 # Maximum numbers of support vectors, and of their values, that are made dense together for such squares.
 PANEL, PANEL_VALUES = 1 << 13, 1 << 21
+# Maximum number of features that are summed at once in single precision: sums of sums round less.
+FEATURES = 256
 # Maximum share of the cache that the copy of X in single precision takes from the rows.
 MAX_COPY_SHARE = 0.5
 # Minimum number of cached rows: a working set needs rows of both directions.
@@ -33,7 +37,7 @@ UNIT, UNIT_OF_DOUBLE = 2.0**-24, 2.0**-53
 # Rows with a larger squared norm are divided, if the kernel allows, before they are multiplied.
 MOST_SQNORM = 1e12
 # Maximum rounding errors of a formula in single precision (`Transform.single_block`), in these units: of
-# products, relative to the largest squared norm, and of values.
+# products, relative to the mean of the two squared norms, and of values.
 FORMULA_PRODUCTS, FORMULA_VALUES = 5, 4
 
 
@@ -45,6 +49,7 @@ class RowBlocks:
     slots, shape (n_slots, m): the cached rows.
     n_computed: number of rows computed so far.
     watch: ``watch(indices, rows)`` is called with new rows.
+    sqnorms, shape (m,): squared norms of the samples as they are multiplied in single precision.
     """
 
     watch = None
@@ -52,7 +57,7 @@ class RowBlocks:
     def __init__(self, kernel, X, cache_size):
         m = X.shape[0]
         self.kernel, self.X, self.n_computed, self._seconds = kernel, X, 0, 0.0
-        self._block_values = BLOCK_VALUES
+        self._block_values, self.sqnorms = BLOCK_VALUES, np.zeros(m)
         n_bytes = cache_size * BYTES_PER_MEGABYTE
         n_bytes_of_copy = self._set_points()
         n_slots = int((n_bytes - min(n_bytes_of_copy, MAX_COPY_SHARE * n_bytes)) / (4 * m))
@@ -135,8 +140,11 @@ class RowBlocks:
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def rounding(self):
-        """Return a bound on the error of every element in single precision; inf: unknown."""
-        return math.inf
+        """Return a and b: in single precision, K(x, z) has an error of at most a + b (p + q); inf: unknown.
+
+        p and q are the `sqnorms` of x and z.
+        """
+        return math.inf, 0.0
 
 
 class FormulaBlocks(RowBlocks):
@@ -152,6 +160,7 @@ class FormulaBlocks(RowBlocks):
         self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
         self._transform = scaled_kernel.compiled()
         self._densely = densely and is_sparse(X)
+        self._is_dense, self._chunks = densely or not is_sparse(X), chunks_of(X.shape[1])
         super().__init__(kernel, X, cache_size)
         # The whole matrix in double precision, once sums have computed as many values, if it fits.
         self._matrix, self._n_summed = None, 0
@@ -159,12 +168,9 @@ class FormulaBlocks(RowBlocks):
     def _set_points(self):
         """Prepare X in single precision, its squared norms and a bound on rounding; return bytes."""
         X, (m, d) = self.X, self.X.shape
-        n_terms, sqradius = min(rows_of(X).longest(), d), float(self._sqnorms.max())
-        # Rounding error of a product, in single precision and in the precision of the certificate.
-        unit, double = (n_terms + 3 + FORMULA_PRODUCTS) * UNIT, (n_terms + 3) * UNIT_OF_DOUBLE
-        self._product_rounding = (unit + double) * sqradius
-        factor = self._factor
-        self._points, self._point_sqnorms = X, factor * factor * self._sqnorms
+        self._n_terms, factor = min(rows_of(X).longest(), d), self._factor
+        self._unit = self._unit_of(self._n_terms)
+        self._points, self.sqnorms = X, factor * factor * self._sqnorms
         if is_sparse(X) and not self._densely:
             values = (X.data if factor == 1 else factor * X.data).astype(np.float32, copy=False)
             from scipy import sparse
@@ -173,9 +179,9 @@ class FormulaBlocks(RowBlocks):
             self._block_values = min(BLOCK_VALUES, SPARSE_PRODUCTS * m // max(X.nnz, 1))
             return 0 if values is X.data else values.nbytes
         self._block_values = m * m  # no limit: there is a check after each part of the columns
-        mean = self._mean_to_subtract(unit)
+        mean = self._mean_to_subtract()
         if mean is not None:
-            self._point_sqnorms = np.empty(m)
+            self._unit, self.sqnorms = self._unit_of(d), np.empty(m)
         elif not self._densely and factor == 1:
             self._points = np.ascontiguousarray(X, dtype=np.float32)
             return 0 if np.shares_memory(self._points, X) else self._points.nbytes
@@ -187,27 +193,30 @@ class FormulaBlocks(RowBlocks):
             if factor != 1:
                 block = factor * block
             if mean is not None:
-                self._point_sqnorms[rows] = np.einsum("ij,ij->i", block, block)
+                self.sqnorms[rows] = np.einsum("ij,ij->i", block, block)
             self._points[rows] = block
-        if mean is not None:
-            unit = (d + 3 + FORMULA_PRODUCTS) * UNIT / (factor * factor)
-            self._product_rounding = unit * float(self._point_sqnorms.max()) + double * sqradius
         return self._points.nbytes
 
+    def _unit_of(self, n_terms):
+        """Return the rounding of inner products in single precision, relative to the lengths of the rows."""
+        if self._is_dense:  # sums of sums
+            n_terms = min(n_terms, self._chunks[0].stop + len(self._chunks) - 1)
+        return (n_terms + 3 + FORMULA_PRODUCTS) * UNIT
+
     @on_one_thread
-    def _mean_to_subtract(self, unit):
+    def _mean_to_subtract(self):
         """Return the mean of the rows of X (ndarray, shape (d,)), or None if it is not subtracted."""
         X = self.X
         if not self.kernel.uses_differences or not len(self._sqnorms):
             return None
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         centred = float((self._sqnorms - 2 * (X @ mean)).max()) + float(mean @ mean)
-        unit_of_centred = (X.shape[1] + 3 + FORMULA_PRODUCTS) * UNIT
-        return mean if unit_of_centred * centred < unit * float(self._sqnorms.max()) else None
+        is_closer = self._unit_of(X.shape[1]) * centred < self._unit * float(self._sqnorms.max())
+        return mean if is_closer else None
 
     def compute(self, indices, slots):
-        points, sqnorms = self._points, self._point_sqnorms
-        is_csr, rows = is_sparse(points), points[indices]
+        points, sqnorms, is_csr = self._points, self.sqnorms, not self._is_dense
+        rows = points[indices]
         # Sparse products read their second factor by rows.
         columns_of_rows = np.ascontiguousarray(rows.toarray().T) if is_csr else None
         length = COLUMNS if is_csr else min(COLUMNS, max(1, DENSE_PRODUCTS // max(rows.size, 1)))
@@ -215,7 +224,11 @@ class FormulaBlocks(RowBlocks):
         def fill(columns):
             part = points[columns]
             with one_thread():
-                values = np.ascontiguousarray((part @ columns_of_rows).T) if is_csr else rows @ part.T
+                if is_csr:
+                    values = np.ascontiguousarray((part @ columns_of_rows).T)
+                else:
+                    products = (rows[:, chunk] @ part[:, chunk].T for chunk in self._chunks)
+                    values = functools.reduce(operator.iadd, products)
             self._transform.single(values, sqnorms[indices], sqnorms[columns])
             self.slots[slots, columns] = values
 
@@ -282,14 +295,14 @@ class FormulaBlocks(RowBlocks):
         return result if is_part else result[indices]
 
     def _tile_length(self):
-        if is_sparse(self._points):
+        if not self._is_dense:
             # Use few tiles, since each tile makes its columns dense.
             return max(1, math.isqrt(self._block_values))
         return max(1, min(TILE, TILE_VALUES // max(self.X.shape[1], 1)))
 
     def _rows(self, indices):
         """Return some rows of X; dense, in double precision, unless rows are multiplied as sparse."""
-        return self.X[indices] if is_sparse(self._points) else as_dense(self.X[indices])
+        return as_dense(self.X[indices]) if self._is_dense else self.X[indices]
 
     def _block(self, indices, support, rows, columns):
         """Return K(x_i, x_j) of two sets of samples, given their rows, in double precision."""
@@ -298,10 +311,13 @@ class FormulaBlocks(RowBlocks):
 
     def rounding(self):
         """See `RowBlocks.rounding`; it covers inputs, sums in any order, and the formula."""
-        sqradius = float(self._sqnorms.max())
-        diagonal = self._transform.diagonal(self._factor * self._factor * self._sqnorms)
+        sqradius, squared_factor = float(self._sqnorms.max()), self._factor * self._factor
+        diagonal = self._transform.diagonal(squared_factor * self._sqnorms)
         values = FORMULA_VALUES * UNIT * float(diagonal.max())
-        return 1.01 * (self.kernel.slope(sqradius) * self._product_rounding + values)
+        slope, in_double = self.kernel.slope(sqradius), (self._n_terms + 3) * UNIT_OF_DOUBLE * sqradius
+        if not math.isfinite(slope):
+            return math.inf, 0.0
+        return 1.01 * (slope * in_double + values), 1.01 * slope * self._unit / (2 * squared_factor)
 
 
 def scaled(kernel, sqradius):
@@ -316,6 +332,11 @@ def scaled(kernel, sqradius):
 def batches_of(n, length, begin=0):
     """Return slices of range(begin, n) of this length; the last may be shorter."""
     return [slice(first, min(first + length, n)) for first in range(begin, n, length)]
+
+
+def chunks_of(d):
+    """Return slices of d features that are summed in single precision at once, of about the same length."""
+    return batches_of(d, max(1, -(-d // -(-d // FEATURES))) if d else 1) or [slice(0, 0)]
 
 
 def as_dense(X):

@@ -120,20 +120,23 @@ class DecompositionSolver(Solver):
         else:
             from_intercept = data.sq_intercept_scaling * self._label_sum
             self._v = data.signs * run.weights.products(data) - from_intercept
+        self._sqnorms = np.zeros(m)
         self._K_of_all = self._blocks.rows_of_all(self._tuning.whole)  # None: there are many samples
         if self._K_of_all is None:
             self._start_sets()
         elif self._unit != 1:
             self._K_of_all = self._K_of_all * np.float32(1 / self._unit)
-        # The total movement of the dual variables, and its value when each product was last exact.
-        # Variables of a warm start count, because it is unknown how their products were summed.
-        self._moved, self._moved_before = float(self._alpha.sum()), np.zeros(m)
+        # The total movement of the dual variables, and of them times the squared norms; their values when
+        # each product was last exact. Variables of a warm start count, because it is unknown how their
+        # products were summed.
+        self._moved, self._moved_before = np.zeros((2, 1)), np.zeros((2, m))
+        self._count_moves(self._alpha, slice(None))
         self._least_gap, self._n_stalled = math.inf, 0
         self.sums_are_fresh = False
 
     def _start_sets(self):
         """Start with an empty working set."""
-        m = len(self._alpha)
+        m, self._sqnorms = len(self._alpha), self._blocks.sqnorms
         self._size = min(m, self._tuning.working_set, max(2, len(self._blocks.slots)))
         self._working_set = self._kept_positions = np.empty(0, np.int32)
         self._max_new_rows = self._tuning.new_rows
@@ -324,9 +327,13 @@ class DecompositionSolver(Solver):
         if len(moved):
             self._add_rows(slots[moved], coefficients[moved])
         self._label_sum += float(coefficients.sum())
-        self._moved += float(np.abs(coefficients).sum())
+        self._count_moves(coefficients, working_set)
         self._alpha[working_set] = after
         return n_pairs if len(moved) else 0
+
+    def _count_moves(self, moves, samples):
+        sizes = np.abs(moves)
+        self._moved[:, 0] += sizes.sum(), sizes @ self._sqnorms[samples]
 
     def _add_rows(self, slots, coefficients):
         """Add multiples of cached rows to the products; each thread updates a part of them."""
@@ -351,7 +358,7 @@ class DecompositionSolver(Solver):
         coefficients = self._signs[support] * self._alpha[support]
         self._label_sum = float(coefficients.sum())
         self._v[indices] = self._blocks.sums(indices, support, coefficients)
-        self._moved_before[indices] = self._moved
+        self._moved_before[:, indices] = self._moved
 
     def _sum_what_counts(self):
         """Compute products of support vectors and samples that seem to count; return these as a mask."""
@@ -371,9 +378,10 @@ class DecompositionSolver(Solver):
 
     def _error(self):
         """Return a bound on the rounding of each product, an ndarray of float64 of shape (m,)."""
-        error = self._moved - self._moved_before
-        error[error > 0] *= self._blocks.rounding()  # inf if it is not known
-        return error
+        moved, moved_sqnorms = self._moved - self._moved_before
+        of_values, of_sqnorms = self._blocks.rounding()
+        of_values = np.where(moved > 0, of_values, 0.0)  # it may be inf
+        return of_values * moved + of_sqnorms * (moved_sqnorms + moved * self._sqnorms)
 
     def _give(self, run, v, intercept=None):
         """Give the run the dual variables and the products v, and the intercept if it is known."""
