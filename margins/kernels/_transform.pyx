@@ -8,6 +8,9 @@ The row cache calls it for training, and `margins.kernels.kernel.Kernel.block` f
 function is written only once.
 """
 
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+
 import numpy as np
 
 cdef enum:
@@ -75,17 +78,24 @@ cdef class Transform:
             self.check()
 
     def single(self, float[:, :] values not None, const double[::1] row_sqnorms not None,
-               const double[::1] column_sqnorms not None):
-        """Do the same for values in single precision, of whole rows or of some of their columns."""
+               const double[::1] column_sqnorms not None, float[:, :] out=None, const int32_t[::1] rows=None):
+        """Do the same for values in single precision, of whole rows or of some of their columns.
+
+        If `out` is given, row i is also copied to its row rows[i].
+        """
         cdef Py_ssize_t i, n_rows = values.shape[0], n_columns = values.shape[1]
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_columns > 1 and values.strides[1] != sizeof(float):
             raise ValueError(f"Numbers of a row must be side by side. Got a distance of {values.strides[1]} bytes.")
+        if out is not None and (out.shape[1] != n_columns or rows.shape[0] != n_rows):
+            raise ValueError(f"out must have {n_columns} columns, rows {n_rows} numbers. Got {out.shape[1]}, {len(rows)}.")
         if n_columns:
             with nogil:
                 for i in range(n_rows):
                     if not self.single_block(&values[i, 0], 1, n_columns, &row_sqnorms[i], &column_sqnorms[0]):
                         break
+                    if out is not None:
+                        memcpy(&out[rows[i], 0], &values[i, 0], n_columns * sizeof(float))
             self.check()
 
     def diagonal(self, const double[::1] sqnorms not None):

@@ -21,7 +21,7 @@ BLOCK_VALUES = 1 << 22
 DENSE_PRODUCTS, SPARSE_PRODUCTS = 1 << 31, 1 << 26
 # Columns in a part of rows that one thread computes: enough parts for any number of threads, and small
 # enough for the processor's cache.
-COLUMNS = 2048
+COLUMNS = 1024
 # Side of the squares in which kernel values in double precision are computed; shorter for long samples.
 TILE, TILE_VALUES = 384, 1 << 20
 # Maximum numbers of support vectors, and of their values, that are made dense together for such squares.
@@ -229,8 +229,8 @@ class FormulaBlocks(RowBlocks):
                 else:
                     products = (rows[:, chunk] @ part[:, chunk].T for chunk in self._chunks)
                     values = functools.reduce(operator.iadd, products)
-            self._transform.single(values, sqnorms[indices], sqnorms[columns])
-            self.slots[slots, columns] = values
+            out = self.slots[:, columns]
+            self._transform.single(values, sqnorms[indices], sqnorms[columns], out, slots)
 
         current_team().map(fill, batches_of(len(sqnorms), length))
 
