@@ -87,8 +87,8 @@ cdef class Transform:
         _check_shapes(n_rows, n_columns, row_sqnorms.shape[0], column_sqnorms.shape[0])
         if n_columns > 1 and values.strides[1] != sizeof(float):
             raise ValueError(f"Numbers of a row must be side by side. Got a distance of {values.strides[1]} bytes.")
-        if out is not None and (out.shape[1] != n_columns or rows.shape[0] != n_rows):
-            raise ValueError(f"out must have {n_columns} columns, rows {n_rows} numbers. Got {out.shape[1]}, {len(rows)}.")
+        if out is not None and (out.shape[1] != n_columns or rows is None or rows.shape[0] != n_rows):
+            raise ValueError(f"out must have {n_columns} columns, and rows {n_rows} numbers.")
         if n_columns:
             with nogil:
                 for i in range(n_rows):

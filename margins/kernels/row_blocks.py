@@ -140,9 +140,9 @@ class RowBlocks:
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def rounding(self):
-        """Return a and b: in single precision, K(x, z) has an error of at most a + b (p + q); inf: unknown.
+        """Return a and b: values in single precision have errors up to a + b (p + q); inf: unknown.
 
-        p and q are the `sqnorms` of x and z.
+        p and q are the `sqnorms` of the two samples.
         """
         return math.inf, 0.0
 
@@ -171,7 +171,7 @@ class FormulaBlocks(RowBlocks):
         self._n_terms, factor = min(rows_of(X).longest(), d), self._factor
         self._unit = self._unit_of(self._n_terms)
         self._points, self.sqnorms = X, factor * factor * self._sqnorms
-        if is_sparse(X) and not self._densely:
+        if not self._is_dense:
             values = (X.data if factor == 1 else factor * X.data).astype(np.float32, copy=False)
             from scipy import sparse
 
@@ -198,7 +198,7 @@ class FormulaBlocks(RowBlocks):
         return self._points.nbytes
 
     def _unit_of(self, n_terms):
-        """Return the rounding of inner products in single precision, relative to the lengths of the rows."""
+        """Return the rounding of inner products in single precision, relative to the rows' lengths."""
         if self._is_dense:  # sums of sums
             n_terms = min(n_terms, self._chunks[0].stop + len(self._chunks) - 1)
         return (n_terms + 3 + FORMULA_PRODUCTS) * UNIT
@@ -335,8 +335,8 @@ def batches_of(n, length, begin=0):
 
 
 def chunks_of(d):
-    """Return slices of d features that are summed in single precision at once, of about the same length."""
-    return batches_of(d, max(1, -(-d // -(-d // FEATURES))) if d else 1) or [slice(0, 0)]
+    """Return slices of d features, of about the same length, that are summed at once."""
+    return batches_of(d, -(-d // -(-d // FEATURES))) if d else [slice(0, 0)]
 
 
 def as_dense(X):

@@ -204,6 +204,56 @@ def test_a_mean_that_makes_products_less_exact_is_not_subtracted():
     assert (np.abs(blocks.slots[slots] - KERNELS["rbf"](X, X)) <= rounding_of(blocks)).all()
 
 
+def hard_points(case):
+    """Points whose products or distances round more than those of usual data."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 600 if case == "many features" else 9))
+    if case == "duplicates":
+        X[40:] = X[:40]
+    elif case == "far from 0":
+        X += 300
+    elif case == "one long":
+        X[0] *= 1e4
+    elif case == "thirds":
+        X = np.full((80, 600), 1 / 3) * rng.choice([1, 1 + 2.0**-12], size=(80, 1))
+    return X * {"tiny": 1e-12, "huge": 1e9}.get(case, 1.0)
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 0.5, 1e3])
+@pytest.mark.parametrize("layout", ["dense", "csr", "csr, made dense"])
+@pytest.mark.parametrize(
+    "case", ["many features", "duplicates", "far from 0", "one long", "thirds", "tiny", "huge"]
+)
+def test_rounding_is_within_its_bounds(case, layout, gamma):
+    X, gamma = hard_points(case), gamma / np.square(hard_points(case)).sum(axis=1).mean()
+    given = sparse.csr_array(X) if layout.startswith("csr") else X
+    exact = X.astype(np.longdouble)
+    sqdistances = np.square(exact[:, np.newaxis] - exact).sum(axis=2)
+    polynomial = (np.longdouble(gamma) * (exact @ exact.T) + 1) ** 3
+    kernels = {RBF(gamma): np.exp(-np.longdouble(gamma) * sqdistances)}
+    for kernel, K in {**kernels, Polynomial(3, gamma=gamma, coef0=1.0): polynomial}.items():
+        blocks = blocks_of(kernel, given, densely="dense" in layout)
+        slots = blocks.slots_of(np.arange(80), np.zeros(80, bool))
+        assert (np.abs(blocks.slots[slots] - K) <= rounding_of(blocks)).all()
+        coefficients = np.random.default_rng(6).normal(size=80)
+        sums, sizes = (
+            blocks.sums(np.arange(80), np.arange(80), coefficients),
+            np.abs(K) @ np.abs(coefficients),
+        )
+        in_double = (
+            (700 * 2.0**-52) * kernel.slope(blocks.sqnorms.max()) * np.square(X).sum(axis=1).max()
+        )
+        assert (
+            np.abs(sums - K @ coefficients) <= in_double * np.abs(coefficients).sum() + 1e-14 * sizes
+        ).all()
+
+
+def test_sums_of_sums_round_less():
+    X = np.random.default_rng(0).normal(size=(20, 2560))
+    _, of_sqnorms = blocks_of(Polynomial(1, gamma=1.0), X).rounding()
+    assert of_sqnorms < 300 * 2.0**-24 / 2
+
+
 def test_without_a_slope_no_bound_is_known():
     assert RowBlocks(KERNELS["function"], points(), 1.0).rounding() == (np.inf, 0)
 

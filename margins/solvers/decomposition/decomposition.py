@@ -126,9 +126,9 @@ class DecompositionSolver(Solver):
             self._start_sets()
         elif self._unit != 1:
             self._K_of_all = self._K_of_all * np.float32(1 / self._unit)
-        # The total movement of the dual variables, and of them times the squared norms; their values when
-        # each product was last exact. Variables of a warm start count, because it is unknown how their
-        # products were summed.
+        # The total movement of the dual variables, and its sum weighted by squared norms; their values
+        # when each product was last exact. Variables of a warm start count, because it is unknown how
+        # their products were summed.
         self._moved, self._moved_before = np.zeros((2, 1)), np.zeros((2, m))
         self._count_moves(self._alpha, slice(None))
         self._least_gap, self._n_stalled = math.inf, 0
@@ -332,6 +332,7 @@ class DecompositionSolver(Solver):
         return n_pairs if len(moved) else 0
 
     def _count_moves(self, moves, samples):
+        """Add moves of the dual variables of some samples to the total movement."""
         sizes = np.abs(moves)
         self._moved[:, 0] += sizes.sum(), sizes @ self._sqnorms[samples]
 
