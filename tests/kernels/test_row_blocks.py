@@ -126,9 +126,9 @@ def test_values_of_many_sums_are_computed_once_if_they_fit(layout, fits, monkeyp
     blocks = blocks_of(kernel, given, (n_bytes - (not fits)) / 2**20)
     n_values, block = [], type(blocks)._block
 
-    def counted(self, rows, columns):
+    def counted(self, rows, columns, *parts):
         n_values.append(len(rows) * len(columns))
-        return block(self, rows, columns)
+        return block(self, rows, columns, *parts)
 
     monkeypatch.setattr(type(blocks), "_block", counted)
     every, support = np.arange(60), np.flatnonzero(rng.random(60) < 0.8)
