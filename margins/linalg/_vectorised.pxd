@@ -54,7 +54,8 @@ cdef extern from *:
 
     /* The same in single precision, with the polynomial of degree 7, whose remainder is below 6e-9. */
     MARGINS_VECTORISED
-    static void margins_single_radial(float *values, float gamma, double sqnorm, const double *sqnorms, int64_t n_values)
+    static void margins_single_radial(float *values, float gamma, double sqnorm, const double *sqnorms,
+                                      int64_t n_values)
     {
         static const float SHIFT = 12582912.0f, LOG2_HIGH = 0.693359375f, LOG2_LOW = -2.12194440e-4f,
                            INVERSE_LOG2 = 1.44269504f;

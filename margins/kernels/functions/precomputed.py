@@ -6,7 +6,8 @@ import numpy as np
 
 from margins.data.binary_data import rows_of
 from margins.kernels._gram import GramRows
-from margins.kernels.kernel import Kernel, as_dense
+from margins.kernels.kernel import Kernel
+from margins.kernels.row_blocks import as_dense
 from margins.kernels.semidefinite import check_symmetry
 
 
