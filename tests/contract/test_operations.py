@@ -29,6 +29,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.estimators.fitted import LEFT_OUT
 from margins.estimators.stream import Stream
 
 # The parameters that each family starts with. Algorithms of other families start with their defaults.
@@ -310,6 +311,8 @@ class Operations(RuleBasedStateMachine):
     @rule()
     def pickle(self):
         self.estimator = pickle.loads(pickle.dumps(self.estimator))
+        if LEFT_OUT in vars(self.estimator) and vars(self.oracle).pop("dual_coef_", None) is not None:
+            vars(self.oracle)[LEFT_OUT] = True
 
     @rule()
     def clone(self):
