@@ -30,11 +30,8 @@ def reason_against(estimator, searches):
         return "callbacks are set"
     if estimator.warm_start:
         return "warm_start=True"
-    for settings in searches:
-        reason = _reason_against(estimator, settings)
-        if reason is not None:
-            return reason
-    return None
+    reasons = (_reason_against(estimator, settings) for settings in searches)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _reason_against(estimator, settings):

@@ -138,11 +138,6 @@ class Costs:
         return self.has_few_samples or not self.has_small_hessian
 
     @property
-    def conjugate_may_pay(self):
-        """True if conjugate passes may replace Newton steps."""
-        return self.conjugate_pays or self.newton_passes >= self.tuning.conjugate.min_newton_passes
-
-    @property
     def newton_work(self):
         """The work of Newton steps if pairs of samples are slow, in elements accessed."""
         passes = self.newton_passes
@@ -153,15 +148,10 @@ class Costs:
     @property
     def pairs_pay(self):
         """True if pairs of samples, over their inner products, should cost less than Newton steps."""
-        if not self.has_whole_matrix:
-            return False
+        if self.problem.gram is None or self._m > self.tuning.decomposition.whole:
+            return False  # not all inner products are computed
         work = self.tuning.decomposition.expected_pairs * self._m * self._m
         return not self.problem.loss.is_smooth or work < self.newton_passes * self._rows.n_stored
-
-    @property
-    def has_whole_matrix(self):
-        """True if linear data have so few samples that all their inner products are computed."""
-        return self.problem.gram is not None and self._m <= self.tuning.decomposition.whole
 
     @property
     def multiplies_densely(self):
@@ -369,7 +359,7 @@ class _Planner:
         has_more = self.specification.max_iter > 1
         n_accessed = costs.n_first_accessed if has_more else self.problem.n_samples
         yield builder.first_passes(n_accessed)
-        if costs.conjugate_may_pay:
+        if costs.conjugate_pays or costs.newton_passes >= self.tuning.conjugate.min_newton_passes:
             condition = None if costs.conjugate_pays else self._is_nearly_proven()
             yield builder.conjugate_before_newton(costs.newton_passes, condition)
         if not self.problem.loss.is_smooth:

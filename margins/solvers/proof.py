@@ -289,12 +289,6 @@ def _point(loss, model, scale):
     return ReturnedPoint(primal, scale * multiple, margin)
 
 
-def accurate_slacks(data, hypothesis, theta, scale):
-    """Return 1 - w.y_k of rounded coefficients, computed in twice the working precision."""
-    high, low, _ = _Model(data, hypothesis, theta).scores(scale)
-    return _slacks(data, high, low)
-
-
 def _slacks(data, high, low):
     """Return 1 - w.y_k from scores in twice the working precision: 1 - high is exact if it cancels."""
     return (1 - data.signs * high) - data.signs * low
@@ -520,7 +514,8 @@ def accurate_gap(claim, products, bounds, constant, scale):
         intercept = data.sq_intercept_scaling * sums - scale * claim.theta
         distance = math.hypot(distance, intercept / math.sqrt(data.sq_intercept_scaling))
     if constant - bounds.dual < TINY * constant:
-        slacks = accurate_slacks(data, hypothesis, claim.theta, scale)
+        high, low, _ = _Model(data, hypothesis, claim.theta).scores(scale)
+        slacks = _slacks(data, high, low)
     else:
         slacks = 1 - scale * products
     return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)

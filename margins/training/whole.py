@@ -47,7 +47,9 @@ def whole_problems(training_set, specification, is_light=False):
         return None
     rows, sizes, scheme = training_set.rows, _sizes_of_pairs(training_set), training_set.scheme
     if training_set.is_kernel:
-        if sizes is None or not _shares_values(training_set):
+        if sizes is None or training_set.has_left_out:
+            return None
+        if not ClassBlocks.may_serve(training_set.kernel, sizes.sum(), rows.blocks.cache_size):
             return None
         problem = training_set.problem(None, specification)
     else:
@@ -73,13 +75,6 @@ def _sizes_of_pairs(training_set):
         return None
     sizes = np.bincount(codes, minlength=scheme.n_classes)
     return sizes if sizes.min() > 0 and np.sort(sizes)[-2:].sum() <= most else None
-
-
-def _shares_values(training_set):
-    """Return whether the problems of a kernel can share its values."""
-    m, size = len(training_set.samples.codes), training_set.rows.blocks.cache_size
-    can_serve = ClassBlocks.may_serve(training_set.kernel, m, size)
-    return can_serve and not training_set.has_left_out
 
 
 def _shares_products(training_set, costs):
