@@ -159,7 +159,6 @@ class FormulaBlocks(RowBlocks):
         self._sqnorms = sqnorms
         self._factor, scaled_kernel = scaled(kernel, float(sqnorms.max()))
         self._transform = scaled_kernel.compiled()
-        self._densely = densely and is_sparse(X)
         self._is_dense, self._chunks = densely or not is_sparse(X), chunks_of(X.shape[1])
         super().__init__(kernel, X, cache_size)
         # The whole matrix in double precision, once sums have computed as many values, if it fits.
@@ -182,12 +181,12 @@ class FormulaBlocks(RowBlocks):
         mean = self._mean_to_subtract()
         if mean is not None:
             self._unit, self.sqnorms = self._unit_of(d), np.empty(m)
-        elif not self._densely and factor == 1:
+        elif not is_sparse(X) and factor == 1:
             self._points = np.ascontiguousarray(X, dtype=np.float32)
             return 0 if np.shares_memory(self._points, X) else self._points.nbytes
         self._points = np.empty((m, d), np.float32)
         for rows in batches_of(m, max(1, BLOCK_VALUES // max(d, 1))):
-            block = X[rows].toarray() if self._densely else X[rows]
+            block = X[rows].toarray() if is_sparse(X) else X[rows]
             if mean is not None:
                 block = block - mean
             if factor != 1:

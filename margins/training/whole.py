@@ -9,26 +9,24 @@ unproven, or where rounding matters.
 import math
 import time
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from margins._sparse import Rows
-from margins._update import BinaryData, WeightVector
-from margins.data._passes import combination, products
+from margins._update import WeightVector
+from margins.data._passes import products
 from margins.data.binary_data import array_of_each, is_sparse, make_binary_data, of_each, rows_of
 from margins.kernels.shared_blocks import ClassBlocks
 from margins.linalg.threads import check_cancelled, on_one_thread
-from margins.losses import Loss
 from margins.losses._smoothed import SmoothLoss
 from margins.solvers.auto import Costs
-from margins.solvers.balance import balance
 from margins.solvers.base import Ending, PhaseRecord, Problem
 from margins.solvers.decomposition._class_pairs import ClassPairs
 from margins.solvers.decomposition.single import is_in_range, unit_of
 from margins.solvers.history import Epoch
 from margins.solvers.newton._objective import Objective
-from margins.solvers.newton.newton import dense_hessian
+from margins.solvers.newton.newton import assign_balanced, dense_hessian
 from margins.solvers.outcome import Outcome
 from margins.solvers.proof import Claim, PrimalPoint, easily_proven
 from margins.tuning import TUNING
@@ -86,15 +84,12 @@ def _shares_products(training_set, costs):
 class Solution(NamedTuple):
     """The solution of a problem, which is to be proven."""
 
-    data: BinaryData
-    loss: Loss
-    hypothesis: Any  # the weight vector of the model
-    weights: WeightVector  # the weight vector of the dual variables
-    theta: float  # threshold of the score
+    claim: Claim
     products: np.ndarray  # w.y_k of all samples
+    total: np.ndarray  # the sum of alpha_k y_k
     n_changes: int
     n_accesses: int
-    state: tuple  # dual variables, their sum, and whether the solver was slow
+    is_slow: bool = False  # True: pairs of linear data were moved, and took too long
 
 
 class WholeProblems:
@@ -107,31 +102,29 @@ class WholeProblems:
 
     def __init__(self, specification):
         self._specification = specification
-        self._unproven = {}  # by problem: record and state
+        self._unproven = {}  # by problem: record and Solution
 
     def outcome(self, index):
         """Return the outcome of a problem (Outcome), or None if a run must solve it."""
         check_cancelled()
         begin, specification = time.perf_counter(), self._specification
         solution = self._solve(index)
-        data, loss, weights = solution.data, solution.loss, solution.weights
+        claim, n_accesses = solution.claim, solution.n_accesses
+        data, loss, weights = claim.data, claim.loss, claim.weights
         scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
         constant = loss.constant_objective(data.signs, scaling)
-        claim = Claim(
-            data, loss, solution.hypothesis, weights, solution.theta, None, sums_are_fresh=True
-        )
-        proof, n_accesses = easily_proven(claim, solution.products, constant), solution.n_accesses
+        proof = easily_proven(claim, solution.products, constant)
         is_proven = proof is not None and specification.is_proven(loss, proof.certificate)
         seconds = time.perf_counter() - begin
         record = PhaseRecord(self.name, int(is_proven), weights.n_updates, n_accesses, seconds)
         if not is_proven:
-            self._unproven[index] = record, solution.state
+            self._unproven[index] = record, solution
             return None
         certificate = proof.certificate
         return Outcome(
             specification,
             data.over(NO_ROWS),
-            solution.hypothesis,
+            claim.hypothesis,
             weights,
             certificate,
             Ending.PROVEN,
@@ -139,27 +132,26 @@ class WholeProblems:
             [record],
             loss=loss,
             scale=proof.primal_scale,
-            theta=solution.theta,
+            theta=claim.theta,
             dual_scale=proof.dual_scale,
             n_epochs=1,
             n_accesses=n_accesses,
         )
 
     def begin(self, run, index):
-        """Let a run continue from what was not proven."""
+        """Let a run continue from what was not proven, or by another solver."""
         if index in self._unproven:
-            record, state = self._unproven.pop(index)
+            record, solution = self._unproven.pop(index)
             run.phases.append(record)  # no epoch, which would end with a certificate
             run.n_accesses += record.accesses
-            self._continue(run, *state)
+            if solution.is_slow:
+                run.problem = run.problem._replace(pairs_are_slow=True)
+            else:
+                run.weights.assign(run.data, solution.claim.weights.dual, solution.total)
 
     def _solve(self, index):
-        """Return the Solution of a problem."""
+        """Return the Solution of a problem, as a subclass finds it."""
         raise NotImplementedError
-
-    def _continue(self, run, alpha, combination, is_slow):
-        """Let a run start from dual variables and their sum."""
-        run.weights.assign(run.data, alpha, combination)
 
 
 class NewtonSteps(WholeProblems):
@@ -173,8 +165,10 @@ class NewtonSteps(WholeProblems):
         self._first = costs.problem
 
     def _solve(self, index):
-        part, code = self._training_set.scheme.binary(self._training_set, index)
-        problem = self._first if index == 0 else part.problem(code, self._specification)
+        problem = self._first
+        if index > 0:
+            part, code = self._training_set.scheme.binary(self._training_set, index)
+            problem = part.problem(code, self._specification)
         data, loss, tuning = problem.data, problem.loss, TUNING.newton
         m, rho = len(data), math.sqrt(data.sq_intercept_scaling)
         upper, curvature = of_each(loss.upper, m), of_each(1 / loss.diag, m)
@@ -186,14 +180,11 @@ class NewtonSteps(WholeProblems):
         n_steps = steps.minimise(share, 0.0, tuning.max_steps)
         w, alpha, total = steps.w, steps.dual, steps.combination
         margins = steps.margins if steps.is_exact else products(data, every, w)
-        if data.has_free_intercept:
-            changed, changes = balance(alpha, upper, data.signs)
-            total += combination(data, changed, changes)
         weights = WeightVector(data.rows.n_features, m)
-        weights.assign(data, alpha, total)
-        hypothesis, n_accesses = PrimalPoint(w, margins, rho, weights), m * (n_steps + 1)
-        state = alpha, total, False
-        return Solution(data, loss, hypothesis, weights, 0.0, margins, m, n_accesses, state)
+        assign_balanced(weights, data, alpha, upper, total)
+        hypothesis = PrimalPoint(w, margins, rho, weights)
+        claim = Claim(data, loss, hypothesis, weights, 0.0, None, sums_are_fresh=True)
+        return Solution(claim, margins, total, m, m * (n_steps + 1))
 
 
 class PairsOfSamples(WholeProblems):
@@ -276,15 +267,9 @@ class PairsOfSamples(WholeProblems):
         weights = WeightVector(len(combination) - (scaling > 0), m)
         weights.assign(data, alpha, combination)
         margins = data.signs * (sums + scaling * label_sum)
-        state, n_accesses = (alpha, combination, n_pairs >= max_pairs), 2 * n_pairs + m
-        return Solution(data, loss, weights, weights, theta, margins, n_pairs, n_accesses, state)
-
-    def _continue(self, run, alpha, combination, is_slow):
-        """Start from the dual variables, or by another solver if linear data need too many pairs."""
-        if is_slow and not self._rows.is_kernel:
-            run.problem = run.problem._replace(pairs_are_slow=True)
-        else:
-            super()._continue(run, alpha, combination, is_slow)
+        claim = Claim(data, loss, weights, weights, theta, None, sums_are_fresh=True)
+        is_slow = n_pairs >= max_pairs and not rows.is_kernel
+        return Solution(claim, margins, combination, n_pairs, 2 * n_pairs + m, is_slow)
 
     def _sums(self, pair, parts, b):
         """Return sum_j b_j K(x_j, x_k) of the samples of a pair, and the weights of linear data."""

@@ -194,7 +194,8 @@ class NewtonSolver(Solver):
         else:
             self.alpha[working_set] = objective.dual
         # Sums over the samples: w minus the gradient would be rounded, which makes certificates invalid.
-        self._assign(run, steps.fixed + objective.combination)
+        total = steps.fixed + objective.combination
+        assign_balanced(run.weights, self.data, self.alpha, self.upper, total)
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
         # Without a step, w may be the optimum, which its dual variables may prove.
@@ -204,13 +205,6 @@ class NewtonSolver(Solver):
         self._has_best = False
         check_gap = not gap > tuning.check_ratio * run.required_gap * max(objective.value, 0.0)
         return self._report(run, len(working_set), n_accesses, check_gap)
-
-    def _assign(self, run, total):
-        """Give the run the dual variables, and their sum over the samples, balanced if necessary."""
-        if self.data.has_free_intercept:
-            changed, changes = balance(self.alpha, self.upper, self.data.signs)
-            total += combination(self.data, changed, changes)
-        run.weights.assign(self.data, self.alpha, total)
 
     def _report(self, run, n_changed, n_accesses, check_gap=True):
         return EpochReport(
@@ -327,6 +321,14 @@ class NewtonSolver(Solver):
     def _copy_of(self, values, working_set):
         """Return a copy of the values of a working set."""
         return values.copy() if working_set is self._all else values[working_set]
+
+
+def assign_balanced(weights, data, alpha, upper, total):
+    """Assign dual variables and their sum over the samples, both balanced in place if necessary."""
+    if data.has_free_intercept:
+        changed, changes = balance(alpha, upper, data.signs)
+        total += combination(data, changed, changes)
+    weights.assign(data, alpha, total)
 
 
 def dense_hessian(data, curvature, in_blocks, offset):

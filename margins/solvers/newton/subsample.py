@@ -26,7 +26,7 @@ from margins.data._passes import combination, products
 from margins.linalg.threads import one_thread
 from margins.losses._smoothed import SmoothLoss
 from margins.solvers.newton._objective import Objective, mean_distance
-from margins.solvers.newton.newton import NewtonSolver
+from margins.solvers.newton.newton import NewtonSolver, assign_balanced
 from margins.tuning import TUNING
 
 
@@ -126,7 +126,7 @@ class SubsampledNewtonSolver(NewtonSolver):
         if is_slow:
             self._sample = self._whole = self._hessian = None
         self._lack = lack
-        self._assign(run, total)
+        assign_balanced(run.weights, self.data, self.alpha, self.upper, total)
         return self._report(run, len(self._all), n_accesses, check_gap=lack <= required)
 
     def _objective(self, samples, w, weight=1.0, fixed=None, drawn=None, hessian=None):
