@@ -149,12 +149,12 @@ def least_time(call, repeats):
     return results[-1], min(seconds)
 
 
-def alternating(classifiers, X, y, turns):
-    """Return the least processor seconds of a fit of each classifier, in alternation: list of float."""
+def alternating(classifiers, call, turns):
+    """Return the least processor seconds of a call for each classifier, in alternation (list)."""
     seconds = [math.inf] * len(classifiers)
     for _ in range(turns):
         for index, classifier in enumerate(classifiers):
-            seconds[index] = min(seconds[index], timed(lambda: classifier.fit(X, y))[1])  # noqa: B023
+            seconds[index] = min(seconds[index], timed(lambda: call(classifier))[1])  # noqa: B023
     return seconds
 
 

@@ -63,13 +63,6 @@ def samples(quick):
     return X[order] / np.maximum(np.abs(X).max(axis=0), 1e-300), np.asarray(y)[order]
 
 
-def seconds_of(fit):
-    """Return wall-clock and processor seconds, and the fitted object."""
-    clock, processor = time.perf_counter(), time.process_time()
-    classifier = fit()
-    return time.perf_counter() - clock, time.process_time() - processor, classifier
-
-
 def classifier_of(loss, C=1.0, **options):
     return margins.MarginClassifier(loss=loss, C=C, eps=EPS, random_state=0, **options)
 
@@ -152,7 +145,7 @@ def child(folder, loss, n_features, name="auto", eps=EPS):
     X = np.memmap(Path(folder) / "X", dtype=np.float64, mode="r", shape=(len(y), n_features))
     before, chunks = measuring.resident_bytes("VmHWM"), CountedChunks(Chunks.of_rows(X, y).parts)
     params = {"C": 1.0, "eps": eps, "random_state": 0} | ({"loss": loss} if loss == "hinge" else {})
-    clock, processor, classifier = seconds_of(lambda: margins.get(name)(**params).fit(chunks))
+    clock, processor, classifier = measuring.seconds_of(lambda: margins.get(name)(**params).fit(chunks))
     row = outcome(classifier) | {"seconds": clock, "processor seconds": processor}
     row |= {"epochs": classifier.n_iter_, "accesses": classifier.n_accesses_ / len(y)}
     row["passes"] = chunks.n_read / len(chunks)
@@ -175,7 +168,7 @@ def by_threads(X, y, arguments):
         times, classifiers = {name: [] for name in fits}, {}
         for _ in range(arguments.repeats + 1):  # the first turn does not count
             for name, fit in fits.items():
-                *seconds, classifiers[name] = seconds_of(fit)
+                *seconds, classifiers[name] = measuring.seconds_of(fit)
                 times[name].append(seconds)
         one, other = outcome(classifiers["direct"]), outcome(classifiers["dask"])
         best = {name: np.min(turns[1:], axis=0).tolist() for name, turns in times.items()}
@@ -216,7 +209,7 @@ def by_workers(X, y, arguments):
                     times = []
                     for _ in range(arguments.repeats):
                         before, sent = client.run(time.process_time), client.run(bytes_sent)
-                        fit = seconds_of(lambda: classifier_of(loss).fit(lazy_X, lazy_y))  # noqa: B023
+                        fit = measuring.seconds_of(lambda: classifier_of(loss).fit(lazy_X, lazy_y))  # noqa: B023
                         after, sent_then = client.run(time.process_time), client.run(bytes_sent)
                         of_workers = [after[worker] - before[worker] for worker in before]
                         times.append((fit[0], fit[1] + max(of_workers), fit[1]))

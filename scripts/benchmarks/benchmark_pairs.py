@@ -61,7 +61,9 @@ def main(arguments=None):
         ours = margins.MarginClassifier(
             multi_class="ovo", eps=1e-3, loss=loss, penalize_intercept=penalised, **params
         )
-        seconds, reference = reporting.alternating([ours, SVC(**params)], X, y, options.repeats)
+        seconds, reference = reporting.alternating(
+            [ours, SVC(**params)], lambda side, X=X, y=y: side.fit(X, y), options.repeats
+        )
         ratios.append(seconds / reference)
         intercept = "penalised" if penalised else "free"
         print(

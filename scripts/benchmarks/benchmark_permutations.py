@@ -6,7 +6,6 @@ normal noise with two classes. The environment decides the number of threads of 
 """
 
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from margins.model_selection import permutation_test
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # modules that all folders share
 
+import measuring
 import reporting
 
 TITLES = ("", "processor seconds", "wall seconds", "relative to one cross-validation")
@@ -26,9 +26,8 @@ TITLES = ("", "processor seconds", "wall seconds", "relative to one cross-valida
 
 def seconds_of(function):
     """Return the processor and the wall-clock seconds of a call."""
-    begin, begin_cpu = time.perf_counter(), time.process_time()
-    function()
-    return np.array([time.process_time() - begin_cpu, time.perf_counter() - begin])
+    wall, processor, _ = measuring.seconds_of(function)
+    return np.array([processor, wall])
 
 
 def main(argv=None):

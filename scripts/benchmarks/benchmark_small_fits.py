@@ -9,9 +9,9 @@ alternate, and the least seconds of each count. `nothing` is a classifier whose 
 all sides pay.
 """
 
+import functools
 import itertools
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -94,16 +94,6 @@ def in_searchlight(X, y, classifier):
     SearchLight(mask, radius=6, estimator=classifier, cv=5).fit(Nifti1Image(values, affine), y)
 
 
-def least_seconds(call, repeats):
-    """Return the least processor seconds of ``call(side)`` for each side, in alternation."""
-    seconds = np.full(len(SIDES), np.inf)
-    for _, (number, side) in itertools.product(range(repeats + 1), enumerate(SIDES)):
-        begin = time.process_time()
-        call(side)
-        seconds[number] = min(seconds[number], time.process_time() - begin)
-    return seconds
-
-
 def main(arguments=None):
     """Print a table of milliseconds and ratios, and return the ratios: dict of tuples of float."""
     parser = reporting.parser_of(__doc__)
@@ -115,8 +105,8 @@ def main(arguments=None):
     ratios, rows = {}, []
     for (m, d), place in itertools.product(SIZES, places):
         X, y = data_of(m, d)
-        seconds = least_seconds(lambda side, X=X, y=y, place=place: place(X, y, side), options.repeats)
-        nothing, *pairs = 1e3 * seconds
+        seconds = reporting.alternating(SIDES, functools.partial(place, X, y), options.repeats + 1)
+        nothing, *pairs = 1e3 * np.array(seconds)
         name = f"{m} x {d}, {place.__name__.replace('_', ' ')}"
         ratios[name] = pairs[1] / pairs[0], pairs[3] / pairs[2]
         cells = [

@@ -40,6 +40,13 @@ def deadline(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
+def seconds_of(call):
+    """Return the wall-clock and the processor seconds of a call, and its result."""
+    wall, processor = time.perf_counter(), time.process_time()
+    result = call()
+    return time.perf_counter() - wall, time.process_time() - processor, result
+
+
 @dataclass
 class Timed:
     """The fits of one side: its last classifier, and the seconds of a fit in each turn but the first."""
