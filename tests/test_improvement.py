@@ -58,6 +58,23 @@ def test_epochs_in_millivolts_are_learnt_with_the_defaults():
     assert "% of the possible improvement" in str(certificate)
 
 
+@quiet
+@each_loss
+@each_intercept
+@pytest.mark.parametrize("factor", [1e-80, 1e-140, 1e-160])
+def test_the_smallest_units_end_without_an_error(loss, intercept, factor):
+    X = np.random.default_rng(0).normal(size=(8, 50)) * factor
+    params = {"loss": loss, "max_iter": 30} | INTERCEPTS[intercept]
+    for y in (np.array([0, 0, 0, 1, 1, 1, 1, 1]), np.arange(8) % 3):
+        for fitted in (make(**params).fit(X, y), make(**params).fit(sparse.csr_array(X), y)):
+            assert np.isfinite(fitted.coef_).all() and np.isfinite(fitted.intercept_).all()
+        make(multi_class="ovo", **params).fit(X, y)
+        make(kernel="rbf", **params).fit(X, y)
+        make(kernel="precomputed", **params).fit(X @ X.T, y)
+        make(**params).fit(Chunks([(X[:4], y[:4]), (X[4:], y[4:])]))
+        margins.svm_path(X, y > 0, Cs=[0.1, 1e3], **params)
+
+
 @pytest.mark.parametrize(
     ("params", "least"), [({}, 0.98), ({"loss": "hinge", "penalize_intercept": False}, 0.88)]
 )

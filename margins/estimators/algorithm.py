@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from margins.data._binary_data import SMALLEST_SQNORM
 from margins.data.binary_data import is_sparse, packed, rows_of
 from margins.data.centring import centre_of
 from margins.data.validation import Samples
@@ -274,9 +275,8 @@ class PlannedAlgorithm(Algorithm):
         sq_intercept_scaling = 0.0
         if self._is_linear:
             # The solution does not depend on it: it scales how far an update moves the intercept.
-            sq_intercept_scaling = (
-                1.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms)) or 1.0
-            )
+            share = 0.0 if sqnorms is None else SHARE_OF_INTERCEPT * float(np.median(sqnorms))
+            sq_intercept_scaling = max(share, SMALLEST_SQNORM) if share > 0 else 1.0
         return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
 
     def _train(self, training):

@@ -43,7 +43,8 @@ class KernelOfGamma(Kernel):
 
 def _scale_of(X):
     """Return 1 / (n_features * variance of all elements) in double; 1 if this is not a number."""
-    with np.errstate(over="ignore", invalid="ignore"):  # rows that are too long are rejected later
+    # Rows that are too long are rejected later.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if is_sparse(X):
             X = without_duplicates(X)
             values = X.data[: X.indptr[-1]].astype(np.float64, copy=False)
@@ -51,4 +52,5 @@ def _scale_of(X):
             variance = (((values - mean) ** 2).sum() + (n - len(values)) * mean**2) / n
         else:
             variance = X.var(dtype=np.float64)
-    return 1 / (X.shape[1] * variance) if variance > 0 and math.isfinite(variance) else 1.0
+        gamma = 1 / np.float64(X.shape[1] * variance)
+    return float(gamma) if 0 < gamma < math.inf else 1.0

@@ -234,8 +234,9 @@ class InteriorSteps:
         if self._normal is not None:
             gradient += self._intercept * self._normal
         try:
-            system = _NewtonSystem(self._H, z / x + t / slack, self._normal)
-        except np.linalg.LinAlgError:  # also of SciPy
+            with np.errstate(over="raise"):
+                system = _NewtonSystem(self._H, z / x + t / slack, self._normal)
+        except (np.linalg.LinAlgError, FloatingPointError):  # also of SciPy
             return False
 
         def direction(lower_change, upper_change):
