@@ -80,7 +80,9 @@ cdef class WeightVector:
 
         combination: sum_k alpha_k y_k, if it is known, shape (n_features,), or one more for an augmentation.
         """
-        cdef Py_ssize_t d = self.v.shape[0]
+        cdef Py_ssize_t d = self.v.shape[0], least = d + (data.sq_intercept_scaling > 0)
+        if combination is not None and combination.shape[0] < least:
+            raise ValueError(f"The sum of the samples must have {least} elements. Got {combination.shape[0]}.")
         self.beta[:] = dual
         self.state.scale = 1
         self.state.t += 1

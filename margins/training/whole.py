@@ -259,12 +259,12 @@ class PairsOfSamples(WholeProblems):
         b[by_class] = solution
         if combination is None:
             combination = sums
-        alpha, label_sum = data.signs * b, 0.0
-        if scaling > 0:
-            label_sum = float(b.sum())
-            combination = np.append(combination, np.sqrt(scaling) * label_sum)
+        alpha, label_sum = data.signs * b, float(b.sum())
         theta = -loss.best_intercept(sums, data.signs) if is_free else 0.0
-        weights = WeightVector(len(combination) - (scaling > 0), m)
+        weights = WeightVector(len(combination), m)
+        if specification.sq_intercept_scaling > 0:  # a run augments the samples for a free intercept, too
+            last = math.sqrt(specification.sq_intercept_scaling) * label_sum
+            combination = np.append(combination, last)
         weights.assign(data, alpha, combination)
         margins = data.signs * (sums + scaling * label_sum)
         claim = Claim(data, loss, weights, weights, theta, None, sums_are_fresh=True)

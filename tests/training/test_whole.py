@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from problems import clouds
+from sample_problems import data_of
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import margins
+from margins._update import WeightVector
 from margins.solvers.decomposition._class_pairs import ClassPairs
 from margins.solvers.decomposition._whole import minimise_whole
 from margins.training.whole import WholeProblems
@@ -211,3 +213,11 @@ def test_panels_of_another_shape_and_sums_of_single_precision_are_errors():
     classes = ClassPairs([np.zeros((2, 4), np.float32), np.zeros((2, 2), np.float32)], [0, 2, 4])
     with pytest.raises(ValueError, match="double precision, and 4 numbers. Got 4"):
         classes.sums(0, 1, np.zeros(4))
+
+
+def test_a_sum_of_samples_lacks_no_augmentation():
+    X, y = clouds(m=6)
+    weights, dual = WeightVector(X.shape[1], 6), np.ones(6)
+    with pytest.raises(ValueError, match=f"must have {X.shape[1] + 1} elements. Got {X.shape[1]}"):
+        weights.assign(data_of(X, 2 * y - 1), dual, np.zeros(X.shape[1]))
+    weights.assign(data_of(X, 2 * y - 1, rho=0), dual, np.zeros(X.shape[1]))
