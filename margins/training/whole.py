@@ -262,7 +262,7 @@ class PairsOfSamples(WholeProblems):
         alpha, label_sum = data.signs * b, float(b.sum())
         theta = -loss.best_intercept(sums, data.signs) if is_free else 0.0
         weights = WeightVector(len(combination), m)
-        if specification.sq_intercept_scaling > 0:  # a run augments the samples for a free intercept, too
+        if specification.sq_intercept_scaling > 0:  # runs augment for a free one, too
             last = math.sqrt(specification.sq_intercept_scaling) * label_sum
             combination = np.append(combination, last)
         weights.assign(data, alpha, combination)
