@@ -1,11 +1,21 @@
 """Classifiers of and for other programs: scikit-learn, ONNX, LIBLINEAR, LIBSVM; certificates of any.
 
-`to_onnx` and `register_converters` need the extra `onnx`.
+`to_onnx`, `onnx_difference` and `register_converters` need the extra `onnx`.
 """
 
 from margins.estimators.svms import to_sklearn
 from margins.interchange.certification import Certification
 from margins.interchange.libsvm import dump_libsvm, load_libsvm
 from margins.interchange.onnx import register_converters, to_onnx
+from margins.interchange.rounding import OnnxDifference, onnx_difference
 
-__all__ = ["Certification", "dump_libsvm", "load_libsvm", "register_converters", "to_onnx", "to_sklearn"]
+__all__ = [
+    "Certification",
+    "OnnxDifference",
+    "dump_libsvm",
+    "load_libsvm",
+    "onnx_difference",
+    "register_converters",
+    "to_onnx",
+    "to_sklearn",
+]

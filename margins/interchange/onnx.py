@@ -3,7 +3,7 @@
 The inputs are samples of type float or double. The outputs are `label`, and `scores`, as
 `decision_function` returns them, in the type of the input; instead of scores a MarginClassifierCV with
 `calibration` has `probabilities`. The graph computes in double precision, so its results differ from the
-classifier's only by the rounding of input and output.
+classifier's only by the rounding of input and output; or in single precision, for other runtimes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from margins.optional import require
 from margins.registry import available, get
 from margins.training.schemes import fitted_scheme
 
-# An option of skl2onnx for whole models, which users may pass; our outputs are always arrays.
-OPTIONS = {"zipmap": [False]}
+PRECISIONS = {"float64": "double", "float32": "float"}
+# Users may pass `zipmap`, an option of skl2onnx for whole models: our outputs are always arrays.
+OPTIONS = {"zipmap": [False], "precision": [*PRECISIONS]}
 LARGEST_LABEL = int(np.iinfo(np.int64).max)
 
 
-def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) -> Any:
+def to_onnx(
+    model: Any, *, n_features: int | None = None, double: bool = False, precision: str = "float64"
+) -> Any:
     """Convert a fitted classifier, or a Pipeline that ends with one, to an ONNX model.
 
     Parameters
@@ -43,6 +46,10 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         Number of columns of the input; None: the number of features in the fit.
     double : bool
         Type of the input and the scores: double if True, otherwise float.
+    precision : {"float64", "float32"}
+        In which the graph computes. OpenCV 5.0 is wrong without a word for numbers in double precision,
+        quantisers skip them, and OpenVINO 2026.4 may compute with less than they say.
+        `onnx_difference` says what single precision changes.
 
     Returns
     -------
@@ -57,8 +64,9 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         If the classifier votes, and so has no weight vector, or has a kernel without a formula in ONNX
         or a CalibratedClassifierCV has a `method` other than "sigmoid" and "isotonic".
     ValueError
-        If a label is a date or an integer above 2**63 - 1, or if the input of a Pipeline is not one
-        matrix of numbers, because its first step takes text or selects columns by name.
+        If a label is a date or an integer above 2**63 - 1, if the input of a Pipeline is not one matrix
+        of numbers, because its first step takes text or selects columns by name, if `precision` is
+        another one, or "float32" with `double`.
 
     Examples
     --------
@@ -70,6 +78,11 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
     >>> [output.name for output in exported.graph.output]
     ['label', 'scores']
     """
+    if precision not in PRECISIONS or (double and precision == "float32"):
+        allowed = "float64" if double else " or ".join(PRECISIONS)
+        raise ValueError(
+            f"precision of to_onnx with double={double} must be {allowed}. Got {precision!r}."
+        )
     skl2onnx = require("to_onnx", "skl2onnx")
     is_pipeline = hasattr(model, "steps")
     last = model.steps[-1][1] if is_pipeline else model
@@ -94,8 +107,11 @@ def to_onnx(model: Any, *, n_features: int | None = None, double: bool = False) 
         _check_first(model.steps[0][1])
     n_columns = model.n_features_in_ if n_features is None else n_features
     kind = DoubleTensorType if double else FloatTensorType
+    options: dict[int, dict[str, Any]] = {id(last): {"zipmap": False}}
+    for classifier in classifiers:
+        options.setdefault(id(classifier), {})["precision"] = precision
     return skl2onnx.convert_sklearn(
-        model, initial_types=[("X", kind([None, n_columns]))], target_opset=17, options={"zipmap": False}
+        model, initial_types=[("X", kind([None, n_columns]))], target_opset=17, options=options
     )
 
 
@@ -138,13 +154,15 @@ def register_converters(*classes: type[BaseMarginClassifier]) -> None:
     Parameters
     ----------
     *classes : type
-        Classes of classifiers. Default: all algorithms that can be imported.
+        Classes of classifiers. Default: all algorithms that can be imported, and MarginClassifierCV.
     """
     skl2onnx = require("register_converters", "skl2onnx")
     algorithms: Any = classes
     if not classes:
         names = (*available(streaming=True), *available(streaming=False))
-        algorithms = {get(name) for name in names}
+        from margins.model_selection.classifier_cv import MarginClassifierCV
+
+        algorithms = {MarginClassifierCV, *map(get, names)}
     for algorithm in algorithms:
         functions = _set_types, _convert
         options: dict[str, Any] = {"parser": _parse, "overwrite": True, "options": OPTIONS}
@@ -205,8 +223,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     from skl2onnx.common.data_types import DoubleTensorType
 
     classifier = selected(operator.raw_operator)
-    graph = _Graph(scope, container)
-    X = graph.cast(operator.inputs[0].full_name, "double")
+    options = container.get_options(operator.raw_operator, {})
+    graph = _Graph(scope, container, PRECISIONS[options.get("precision", "float64")])
+    X = graph.cast(operator.inputs[0].full_name, graph.real)
     scheme = fitted_scheme(classifier)
     if hasattr(classifier, "coef_"):
         products = graph.add("MatMul", X, dense_coef(classifier).T)
@@ -238,7 +257,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def _decided_by_pairs(graph: _Graph, scheme: Any, scores: str) -> tuple[str, str]:
     """Combine the scores of pairs as `OneVsOne.decision` and `predict` do: scores and index."""
     signs = scheme.signs(np.arange(scheme.n_classes)).T.astype(np.float64)
-    wins = graph.cast(graph.add("Greater", scores, 0.0), "double")
+    wins = graph.cast(graph.add("Greater", scores, 0.0), graph.real)
     # A pair that its first class does not win is a vote for its second class.
     won = graph.add("MatMul", wins, signs)
     lost = (signs < 0).sum(axis=0).astype(np.float64)
@@ -302,6 +321,9 @@ def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
     vectors = classifier.support_vectors_
     vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
     vectors = vectors.astype(np.float64)
+    if graph.real == "float" and kernel.name == "rbf":  # distances are differences of large numbers
+        centre = centre_of(vectors)
+        vectors, X = vectors - centre, graph.add("Sub", X, centre)
     products = graph.add("MatMul", X, vectors.T)
     if kernel.name in ("poly", "sigmoid"):
         scaled = graph.add("Mul", products, float(kernel.gamma))
@@ -315,6 +337,11 @@ def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
     doubled = graph.add("Mul", products, 2.0)
     distances = graph.add("Max", graph.add("Sub", norms, doubled), 0.0)
     return graph.add("Exp", graph.add("Mul", distances, -float(kernel.gamma)))
+
+
+def centre_of(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return what single precision subtracts from samples before it computes distances."""
+    return vectors.mean(axis=0).astype(np.float32)
 
 
 def _labels(classifier: Any) -> NDArray[Any]:
@@ -336,17 +363,18 @@ def _labels(classifier: Any) -> NDArray[Any]:
 
 
 class _Graph:
-    """Adds nodes and constants under new names."""
+    """Adds nodes and constants under new names; real numbers have the type `real`, double or float."""
 
-    def __init__(self, scope: Any, container: Any) -> None:
-        self._scope, self._container = scope, container
+    def __init__(self, scope: Any, container: Any, real: str) -> None:
+        self._scope, self._container, self.real = scope, container, real
 
     def constant(self, value: Any) -> str:
-        """Add a constant of type double, int64 or string, and return its name."""
+        """Add a constant of type `real`, int64 or string, and return its name."""
         from onnx import TensorProto
 
         array = np.asarray(value)
-        kinds = {"f": TensorProto.DOUBLE, "i": TensorProto.INT64, "U": TensorProto.STRING}
+        real = getattr(TensorProto, self.real.upper())
+        kinds = {"f": real, "i": TensorProto.INT64, "U": TensorProto.STRING}
         name: str = self._scope.get_unique_variable_name("constant")
         values = array.ravel()
         content = [text.encode() for text in values.tolist()] if array.dtype.kind == "U" else values

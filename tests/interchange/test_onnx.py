@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import margins
-from margins.interchange import register_converters, to_onnx
+from margins.interchange import onnx_difference, register_converters, to_onnx
+from margins.interchange.rounding import _keeps_label
 
 skl2onnx = pytest.importorskip("skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -85,3 +88,61 @@ def test_what_has_no_formula_is_an_error():
         to_onnx(margins.get("voted-perceptron")(random_state=0).fit(X, y))
     with pytest.raises(TypeError, match="kernel of to_onnx must be"):
         to_onnx(margins.get("pam")(kernel=lambda A, B: A @ B.T, random_state=0).fit(X, y))
+
+
+def hard_samples(offset):
+    """Three classes, of which some samples are nearly on a boundary."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    X[:100, 0] = rng.choice([-0.5, 0.5], 100) + 1e-6 * rng.normal(size=100)
+    return (X + offset).astype(np.float32).astype(np.float64), np.digitize(X[:, 0], [-0.5, 0.5])
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"kernel": "linear"},
+        {"kernel": "rbf", "gamma": 0.3},
+        {"kernel": "poly", "degree": 3},
+        {"kernel": "sigmoid", "gamma": 0.1},
+    ],
+    ids=str,
+)
+def test_single_precision_changes_no_label_that_is_proven_to_stay(parameters, multi_class, offset):
+    X, y = hard_samples(offset)
+    parameters = parameters | {"multi_class": multi_class, "max_iter": 30, "random_state": 0}
+    classifier = margins.MarginClassifier(**parameters).fit(X, y)
+    exported = to_onnx(classifier, precision="float32")
+    assert not {tensor.data_type for tensor in exported.graph.initializer} & {11}  # DOUBLE
+    difference = onnx_difference(classifier, exported, X)
+    labels, _ = run(exported, X.astype(np.float32))
+    proven = _keeps_label(classifier, X)
+    assert_array_equal(labels[proven], classifier.predict(X)[proven])
+    assert difference.n_unproven == (~proven).sum() >= difference.n_changed
+    if parameters["kernel"] in ("linear", "rbf") or offset == 0:  # others of products of 1e5 cancel
+        assert proven.mean() > 0.4
+        assert difference.largest < 0.01
+
+
+def test_differences_of_double_graphs_pipelines_and_probabilities():
+    X, y = hard_samples(0.0)
+    selection = margins.MarginClassifierCV(calibration="sigmoid", Cs=[1.0], kernel="rbf").fit(X, y)
+    assert onnx_difference(selection, to_onnx(selection, double=True), X).largest < 1e-12
+    pipeline = make_pipeline(StandardScaler(), margins.MarginClassifier()).fit(X, y)
+    exported = to_onnx(pipeline, precision="float32")
+    assert onnx_difference(pipeline, exported, X)[1:] == (0, None)
+    with pytest.raises(
+        ValueError, match="precision of to_onnx with double=True must be float64. Got 'f"
+    ):
+        to_onnx(pipeline, double=True, precision="float32")
+    with pytest.raises(ValueError, match="must be float64 or float32. Got 'bf16'"):
+        to_onnx(pipeline, precision="bf16")
+
+
+def test_skl2onnx_converts_selections_of_C():
+    X, y = data()
+    register_converters()
+    selection = margins.MarginClassifierCV(Cs=[1.0], cv=3).fit(X, y)
+    assert_array_equal(run(skl2onnx.to_onnx(selection, X[:1]), X)[0], selection.predict(X))

@@ -53,6 +53,7 @@ EXCEPTIONS = {
     ("margins.rules._state", "margins._update"): "`require_abi` looks up the ABI that is installed",
     ("margins.rules._base", "margins.rules.adapters"): "`Rules` wraps Python functions, on first use",
     ("margins._update", "margins.rules.errors"): "the exception of an ill rule, when it is raised",
+    ("margins.interchange.onnx", "margins.model_selection.classifier_cv"): "a class to be registered",
 }
 
 # Names of benchmarks that are not English words.

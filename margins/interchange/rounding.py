@@ -1,0 +1,164 @@
+"""What single precision does to the scores and labels of a classifier."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from margins.estimators.fitted import dense_coef
+from margins.estimators.predictions import check_exportable, selected
+from margins.interchange.onnx import centre_of
+from margins.optional import require
+from margins.training.schemes import fitted_scheme
+
+UNIT = 2.0**-24  # the largest relative error of one operation in single precision
+FUNCTION = 8 * UNIT  # exp, tanh and powers: 4 units in the last place
+SMALLEST = 2.0**-126  # smaller numbers may be 0
+
+
+class OnnxDifference(NamedTuple):
+    """What a graph in ONNX changes.
+
+    largest : float
+        The largest difference of a score, or of a probability.
+    n_changed : int
+        Samples whose label is another one.
+    n_unproven : int or None
+        Samples whose label might be another one in a runtime that computes in single precision, in any
+        order of its sums, with exp, tanh and powers to 4 units in the last place. None: not known, of
+        Pipelines and of calibrated probabilities.
+    """
+
+    largest: float
+    n_changed: int
+    n_unproven: int | None
+
+
+def onnx_difference(model: Any, exported: Any, X: ArrayLike) -> OnnxDifference:
+    """Compare a classifier with its graph of `to_onnx`, which ONNX's own evaluator runs.
+
+    Parameters
+    ----------
+    model : fitted classifier of margins, or Pipeline
+        What was exported.
+    exported : onnx.ModelProto
+        What `to_onnx` returned.
+    X : array of shape (n_samples, n_features)
+        Samples, which the graph gets in the type of its input.
+
+    Returns
+    -------
+    OnnxDifference
+        What changes. The label of a sample is proven to stay where a bound on the rounding of its scores
+        is less than their distance from what would give another label.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+
+    Examples
+    --------
+    >>> import margins, pytest
+    >>> from margins.interchange import onnx_difference, to_onnx
+    >>> _ = pytest.importorskip("skl2onnx")
+    >>> X, y = [[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]], [1, 1, 0, 0]
+    >>> fitted = margins.MarginClassifier(random_state=0).fit(X, y)
+    >>> difference = onnx_difference(fitted, to_onnx(fitted, precision="float32"), X)
+    >>> difference.n_changed, difference.n_unproven
+    (0, 0)
+
+    Notes
+    -----
+    **Source**: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1: a sum of
+    n products has an error of at most n u / (1 - n u) times the sum of their absolute values.
+    """
+    require("onnx_difference", "onnx")
+    from onnx import TensorProto
+    from onnx.reference import ReferenceEvaluator
+
+    is_double = exported.graph.input[0].type.tensor_type.elem_type == TensorProto.DOUBLE
+    given = np.asarray(X, dtype=np.float64 if is_double else np.float32)
+    labels, scores = map(np.asarray, ReferenceEvaluator(exported).run(None, {"X": given}))
+    X = np.asarray(X, dtype=np.float64)
+    has_scores = exported.graph.output[1].name == "scores"
+    expected = model.decision_function(X) if has_scores else model.predict_proba(X)
+    n_unproven = None
+    if has_scores and not hasattr(model, "steps"):
+        n_unproven = int((~_keeps_label(selected(model), X)).sum())
+    largest = float(np.abs(scores - expected).max(initial=0.0))
+    changed = labels.astype(str) != model.predict(X).astype(labels.dtype).astype(str)
+    return OnnxDifference(largest, int(changed.sum()), n_unproven)
+
+
+def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether the label of each sample is the same with any rounding in single precision."""
+    check_exportable(classifier, "onnx_difference")
+    scheme = fitted_scheme(classifier)
+    sizes = np.abs(X) + SMALLEST
+    if hasattr(classifier, "coef_"):
+        coef = dense_coef(classifier)
+        scores, size = X @ coef.T, sizes @ np.abs(coef).T
+        error = _of_sum(X.shape[1], 2) * size
+    else:
+        dual = classifier.dual_coef_
+        if scheme.has_pairs:
+            codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
+            dual = scheme.sums(np.eye(len(codes)), dual, codes).T
+        values, of_values = _kernel_values(classifier, X, sizes)
+        scores, size = values @ dual.T, (np.abs(values) + of_values) @ np.abs(dual).T
+        error = of_values @ np.abs(dual).T + _of_sum(dual.shape[1], 1) * size
+    scores = scores + classifier.intercept_
+    error += 3 * UNIT * (np.abs(scores) + error + np.abs(classifier.intercept_) + SMALLEST)
+    if scheme.n_classes == 2:
+        return np.asarray(np.abs(scores[:, 0]) > error[:, 0])
+    lower, upper = scores - error, scores + error
+    if scheme.has_pairs:  # votes
+        signs = scheme.signs(np.arange(scheme.n_classes)).T
+        of_first, of_second = (signs > 0).astype(int), (signs < 0).astype(int)
+        sure, possible = (lower > 0, upper < 0), (upper > 0, lower < 0)
+        lower, upper = (first @ of_first + second @ of_second for first, second in (sure, possible))
+    best = lower.argmax(axis=1)[:, None]
+    least = np.take_along_axis(lower, best, axis=1)
+    return np.asarray((upper < least).sum(axis=1) == scheme.n_classes - 1)
+
+
+def _of_sum(n: int, n_rounded: int) -> float:
+    """Return the relative error of a sum of n products of numbers, of which some have been rounded."""
+    n += n_rounded + 1
+    return n * UNIT / (1 - n * UNIT)
+
+
+def _kernel_values(
+    classifier: Any, X: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return K(x, support vector), and a bound on its error in single precision."""
+    kernel = classifier.kernel_
+    if kernel.name == "precomputed":
+        values = X[:, classifier.support_]
+        return values, UNIT * (np.abs(values) + SMALLEST)
+    vectors = classifier.support_vectors_
+    vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors, np.float64)
+    values = kernel.block(X, vectors)
+    d = X.shape[1]
+    if kernel.name == "rbf":
+        centre = centre_of(vectors)
+        far, long = (np.abs(points - centre) + SMALLEST for points in (X, vectors))
+        # Samples and differences are rounded; then come three sums of d products.
+        slip = np.linalg.norm(sizes + np.abs(centre), axis=1)[:, None] + np.linalg.norm(long, axis=1)
+        slip *= 3 * UNIT
+        exponent = -np.log(np.maximum(values, SMALLEST))
+        error = 2 * np.sqrt(exponent / kernel.gamma) * slip + slip**2
+        error += _of_sum(d, 4) * 2 * ((far**2).sum(axis=1)[:, None] + (long**2).sum(axis=1))
+        with np.errstate(over="ignore"):
+            relative = np.expm1(kernel.gamma * error + 2 * UNIT * exponent) + FUNCTION
+        return values, values * relative + SMALLEST
+    inner = np.abs(kernel.gamma) * (sizes @ np.abs(vectors).T) + abs(kernel.coef0)
+    error = (_of_sum(d, 2) + 4 * UNIT) * inner
+    if kernel.name == "sigmoid":
+        return values, error + FUNCTION
+    base = np.abs(kernel.gamma * (X @ vectors.T) + kernel.coef0)
+    return values, (base + error) ** kernel.degree * (1 + FUNCTION) - base**kernel.degree + SMALLEST
