@@ -14,6 +14,7 @@ import benchmark_small_fits
 import benchmark_studies
 import benchmark_threads
 import numpy as np
+import prove_kernel
 import pytest
 from sklearn.datasets import load_breast_cancer
 
@@ -223,3 +224,9 @@ def test_results_that_depend_on_threads_are_an_error(monkeypatch):
     monkeypatch.setattr(benchmark_threads.margins, "MarginClassifier", Differing)
     with pytest.raises(AssertionError, match="depends on the number of threads"):
         benchmark_threads.main(["--turns", "1"])
+
+
+def test_numpy_finds_the_gap_that_a_kernel_fit_proves(without_data, capsys):
+    fit = prove_kernel.main(["--data", "digits", "--rows", "600", "--cache", "50", "--check"])
+    found = float(capsys.readouterr().out.split("by NumPy: gap ")[1].split(",")[0])
+    assert fit.converged_ and 1e-5 < found == pytest.approx(fit.certificates_[0].gap, rel=0.01)
