@@ -30,6 +30,16 @@ class GramTuning:
     min_ratio: float = 8  # X must store at least ``min_ratio * n_samples^2`` elements
     min_density: float = 0.2  # minimum share of the elements of X that are stored
     single_precision_eps: float = 1e-4  # with at least this eps, products are in single precision
+    # Problems of all samples share inner products if there are so many of them, so many elements, and at
+    # most so many samples: in all, for each problem and for each feature, the last number for the hinge
+    # loss with a penalised intercept, whose pairs move more often.
+    min_problems: int = 3
+    min_elements: int = 20_000
+    max_samples: int = 2048
+    samples_per_problem: int = 256
+    samples_per_feature: float = 8.0
+    samples_per_feature_penalised: float = 5.0
+    work_factor: float = 4.0  # of the expected work of Newton steps, after which these take over
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ an inspection reads one number and an update adds m numbers. At the end, the wei
 dual variables (`margins.solvers.driver.Run.leave_gram`), and certified.
 """
 
+import threading
+
 import numpy as np
 
 from margins.data.binary_data import check_lengths, csr_arrays, is_sparse, rows_of
@@ -77,10 +79,14 @@ def _add_products(X, dtype, gram):
 
 
 class WholeGram:
-    """Inner products of some samples of linear data, copied when they are first read."""
+    """Inner products of all or some samples of linear data, computed when they are first read.
 
-    def __init__(self, X, indices):
-        self._source, self._X = (X, indices), None
+    is_shared: whether several problems read them.
+    """
+
+    def __init__(self, X, indices=None):
+        self.is_shared, indices = indices is None, slice(None) if indices is None else indices
+        self._source, self._X, self._gram, self._lock = (X, indices), None, None, threading.Lock()
 
     def _rows(self):
         """Return the samples (ndarray or CSR matrix of float64, shape (m, d))."""
@@ -91,6 +97,12 @@ class WholeGram:
 
     def rows_of_all(self, most=None):
         """Return the Gram matrix (ndarray of float32, shape (m, m)); `most` is as in `MatrixBlocks`."""
+        with self._lock:  # threads of several problems wait for one
+            if self._gram is None:
+                self._gram = self._products()
+        return self._gram
+
+    def _products(self):
         X = self._rows()
         if is_sparse(X):
             return inner_products(rows_of(X), rows_of(X)).astype(np.float32)

@@ -148,10 +148,23 @@ class Costs:
     @property
     def pairs_pay(self):
         """True if pairs of samples, over their inner products, should cost less than Newton steps."""
-        if self.problem.gram is None or self._m > self.tuning.decomposition.whole:
-            return False  # not all inner products are computed
+        problem, gram = self.problem, self.problem.gram
+        if gram is None:
+            return False
+        is_smooth = problem.loss.is_smooth
+        if gram.is_shared and not problem.has_free_intercept:
+            most = math.inf if is_smooth else self.tuning.gram.samples_per_feature_penalised * self._d
+            if self._m > most or self._mean_curvature < 1:
+                return False
         work = self.tuning.decomposition.expected_pairs * self._m * self._m
-        return not self.problem.loss.is_smooth or work < self.newton_passes * self._rows.n_stored
+        return not is_smooth or work < self.newton_passes * self._rows.n_stored
+
+    @property
+    def _mean_curvature(self):
+        """Return C |x|^2 of the mean sample: if it is small, a step or two suffice."""
+        loss = self.problem.loss
+        C = 0.5 / np.mean(loss.diag) if loss.is_smooth else np.mean(loss.upper)
+        return C * self.problem.data.ordinary_sqnorms.mean()
 
     @property
     def multiplies_densely(self):
@@ -196,6 +209,20 @@ def gram_pays(X, tuning=TUNING):
     n_stored = X.nnz if is_sparse(X) else m * d
     gram = tuning.gram
     return gram.min_ratio * m * m <= n_stored and gram.min_density * m * d <= n_stored
+
+
+def shares_products(X, n_problems, tuning=TUNING):
+    """Return True if problems of all samples share the inner products of few dense ones."""
+    gram, (m, d) = tuning.gram, X.shape
+    most = min(gram.max_samples, gram.samples_per_feature * d, gram.samples_per_problem * n_problems)
+    pays = n_problems >= gram.min_problems and m * d >= gram.min_elements
+    return pays and m <= most and not is_sparse(X)
+
+
+def most_of_pair(n_features, tuning=TUNING):
+    """Return the largest number of samples of two classes whose inner products are all computed."""
+    sizes, few = tuning.decomposition, tuning.gram.samples_per_feature * n_features
+    return max(sizes.whole, min(sizes.shared_whole, few))
 
 
 def shares_gram(X):
@@ -403,7 +430,10 @@ class _Planner:
         costs, tuning = self.costs, self.tuning.decomposition
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         if not self.problem.pairs_are_slow:
-            yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
+            work = costs.newton_work
+            if self.problem.gram.is_shared:
+                work *= self.tuning.gram.work_factor
+            yield self.builder.decomposition(lambda: solver(max_work=work, tuning=tuning))
         yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
         yield self.builder.reserve("in case Newton steps end without the proof")
 

@@ -17,6 +17,7 @@ from margins.data.validation import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import ClassBlocks
+from margins.solvers.auto import most_of_pair, shares_products
 from margins.solvers.base import Original, Problem
 from margins.training.schemes import scheme_of
 
@@ -62,6 +63,9 @@ class TrainingSet:
         self._original_sqnorms = None if centre is None else self._original.sqnorms()
         self._augmented, self._last_loss = {}, (None, None)
         self._class_blocks = self._gram = None
+        n_problems = 0 if self.scheme.has_pairs else self.scheme.n_problems
+        if is_shared and not rows.is_kernel and shares_products(X, n_problems):
+            self._gram = WholeGram(X)
 
     @property
     def original(self):
@@ -204,7 +208,8 @@ class TrainingSet:
         new_codes = np.repeat(np.arange(len(codes)), list(map(len, samples_by_class)))
         if same_rows or not self.is_kernel:
             part = self.part(indices, weight, classes, new_codes)
-            if not (same_rows or part.rows.is_kernel or self._X is None):
+            are_few = len(indices) <= most_of_pair(part.rows.n_features)
+            if are_few and not (same_rows or part.rows.is_kernel or self._X is None):
                 part._gram = WholeGram(self._X, indices)
             return part
         X = self.kernel.samples_of(whole.X, indices)

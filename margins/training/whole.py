@@ -20,7 +20,7 @@ from margins.data.binary_data import array_of_each, is_sparse, make_binary_data,
 from margins.kernels.shared_blocks import ClassBlocks
 from margins.linalg.threads import check_cancelled, on_one_thread
 from margins.losses._smoothed import SmoothLoss
-from margins.solvers.auto import Costs
+from margins.solvers.auto import Costs, most_of_pair
 from margins.solvers.base import Ending, PhaseRecord, Problem
 from margins.solvers.decomposition._class_pairs import ClassPairs
 from margins.solvers.decomposition.single import is_in_range, unit_of
@@ -67,8 +67,9 @@ def whole_problems(training_set, specification, is_light=False):
 
 def _sizes_of_pairs(training_set):
     """Return the sizes of the classes, if problems are pairs of few samples, otherwise None."""
-    scheme, codes, tuning = training_set.scheme, training_set.samples.codes, TUNING.decomposition
-    most = tuning.shared_whole if training_set.is_kernel else tuning.whole
+    scheme, codes = training_set.scheme, training_set.samples.codes
+    is_kernel, d = training_set.is_kernel, training_set.rows.n_features
+    most = TUNING.decomposition.shared_whole if is_kernel else most_of_pair(d)
     if not (scheme.has_pairs or scheme.n_problems == 1) or len(codes) > most * scheme.n_classes:
         return None
     sizes = np.bincount(codes, minlength=scheme.n_classes)

@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 from algorithm_groups import quiet
+from numpy.testing import assert_array_equal
 from problems import clouds, integers
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from watched_steps import before_epochs
 
 import margins
+from margins.kernels.gram import WholeGram
 from margins.solvers.newton import newton
 from margins.solvers.newton._hessian_vector import HessianVectorProduct
 
@@ -156,3 +158,22 @@ def test_a_reserve_ends_when_its_dual_value_proves_the_model_before_it(loss):
         assert all(primal / dual - 1 > eps for dual in duals[:-1])
         n_reserves += len(duals) > 0
     assert n_reserves > 2
+
+
+@each_loss
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_classes_share_the_inner_products_of_few_samples(penalize_intercept, loss, monkeypatch):
+    X, y = clouds(4, m=400, d=140, distance=0.2)
+    params = {"loss": loss, "penalize_intercept": penalize_intercept, "random_state": 0}
+    newton, computed, products = Auto(solver="newton", **params).fit(X, y), [], WholeGram._products
+    monkeypatch.setattr(WholeGram, "_products", lambda self: computed.append(1) or products(self))
+    alone, together = (Auto(n_jobs=n_jobs, **params).fit(X, y) for n_jobs in (1, 2))
+    assert computed == [1, 1]
+    assert_array_equal(alone.coef_, together.coef_)
+    assert {record.solver for phases in alone.phases_ for record in phases} == {"decomposition"}
+    for one, other in zip(alone.certificates_, newton.certificates_, strict=True):
+        assert one.dual <= other.primal and other.dual <= one.primal
+    easy = Auto(C=1e-4, **params | {"penalize_intercept": True}).fit(X, y)  # C |x|^2 is below 1
+    sparse_fit, pair = Auto(**params).fit(sparse.csr_array(X), y), Auto(**params).fit(X, y > 1)
+    assert len(computed) == 2
+    assert all(fit.converged_ for fit in (alone, easy, sparse_fit, pair))
