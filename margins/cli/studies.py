@@ -139,7 +139,7 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
     comparison = compare_studies(studies)
     if as_json:
         means = {name: study.mean() for name, study in studies.items()}
-        differences = comparison.to_frame().to_dict("records")
+        differences = comparison.to_frame("pairs").to_dict("records")
         print_json({"metric": comparison.metric, "means": means, "differences": differences})
     else:
         print(comparison.summary())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from margins.model_selection.intervals import (
     within_range,
 )
 from margins.model_selection.study import Study
-from margins.model_selection.tables import Printed
+from margins.model_selection.tables import Bold, Printed, estimate
 from margins.registry import name_of_path
 from margins.text import aligned
 
@@ -33,7 +33,11 @@ class Difference(NamedTuple):
 
 
 class Comparison(Printed):
-    """Result of `compare`: paired differences of studies; `to_frame` has a row for each pair.
+    """Result of `compare`: paired differences of studies.
+
+    The rows of its tables: "algorithms", with mean and corrected interval, in which bold (in a frame
+    `may_be_best`) are the best mean and all whose corrected interval of the difference from it holds 0;
+    "pairs", with the differences.
 
     Attributes
     ----------
@@ -71,13 +75,39 @@ class Comparison(Printed):
         corrected = within_range(corrected, self.metric, -1.0)
         return Difference(first, second, differences, mean(values), interval, corrected)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        """Return one row for each pair."""
-        columns = "first", "second", "difference", "low", "high", "corrected_low", "corrected_high"
-        rows = (
-            (d.first, d.second, d.mean, *d.interval, *d.corrected_interval) for d in self.differences
-        )
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+    _kinds: ClassVar[tuple[str, ...]] = "algorithms", "pairs"
+
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
+        ends = "low", "high", "corrected_low", "corrected_high"
+        if kind == "pairs":
+            columns = "first", "second", "difference", *ends
+            pairs = [
+                (d.first, d.second, d.mean, *d.interval, *d.corrected_interval) for d in self.differences
+            ]
+            return [dict(zip(columns, pair, strict=True)) for pair in pairs]
+        means = {name: study.mean(self.metric) for name, study in self.studies.items()}
+        best = max(means, key=means.__getitem__)
+        rows = []
+        for name, study in self.studies.items():
+            intervals = study.interval, study.corrected_interval
+            numbers = [end for of in intervals for end in of(self.metric, self.confidence)]
+            may_be_best = self._difference(best, name).corrected_interval.low <= 0
+            row = {"algorithm": name, "mean": means[name], **dict(zip(ends, numbers, strict=True))}
+            rows.append({**row, "may_be_best": may_be_best or means[name] == means[best]})
+        return rows
+
+    def _rows_in_words(self, kind: str, number: Any) -> list[dict[str, Any]]:
+        metric, level = self.metric.replace("_", " "), f"corrected {100 * self.confidence:g} % interval"
+        mean_name, heading = "mean", f"{metric} ({level})"
+        if kind == "pairs":
+            mean_name, heading = "difference", f"difference in {metric} ({level})"
+        rows = []
+        for row in self._rows(kind):
+            text = estimate(row[mean_name], row["corrected_low"], row["corrected_high"], number)
+            cells: dict[str, Any] = {name: row[name] for name in row if isinstance(row[name], str)}
+            cells[heading] = Bold(text) if row.get("may_be_best") else text
+            rows.append(cells)
+        return rows
 
     def summary(self) -> str:
         """Return readable tables of the means and of the differences."""
@@ -88,12 +118,12 @@ class Comparison(Printed):
                 _text(interval_of(self.metric, self.confidence))
                 for interval_of in (study.interval, study.corrected_interval)
             ]
-            rows.append([name, f"{study.mean(self.metric):.4f}", *intervals])
+            rows.append([name, f"{study.mean(self.metric):z.4f}", *intervals])
         pairs = [["", "difference", f"{level} T interval", "corrected"]]
         for difference in self.differences:
             intervals = [_text(difference.interval, "+"), _text(difference.corrected_interval, "+")]
             pairs.append(
-                [f"{difference.first} - {difference.second}", f"{difference.mean:+.4f}", *intervals]
+                [f"{difference.first} - {difference.second}", f"{difference.mean:+z.4f}", *intervals]
             )
         return "\n".join([aligned(rows, left=(0, 3)), "", aligned(pairs, left=(0, 3))])
 
@@ -102,7 +132,7 @@ class Comparison(Printed):
 
 
 def _text(interval: ConfidenceInterval, sign: str = "-") -> str:
-    return f"[{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
+    return f"[{interval.low:{sign}z.4f}, {interval.high:{sign}z.4f}]"
 
 
 def compare(

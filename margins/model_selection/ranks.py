@@ -12,15 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from margins.model_selection.compare import compare
 from margins.model_selection.study import Study
-from margins.model_selection.tables import Printed
+from margins.model_selection.tables import Bold, Printed, in_words
 from margins.parameters import Interval, check
+from margins.text import aligned
 
 
 class PairTest(NamedTuple):
@@ -54,7 +56,9 @@ class PairTest(NamedTuple):
 class Ranking(Printed):
     """Scores of k algorithms on N data sets, their ranks, and tests.
 
-    `to_frame` has a row for each data set, and one for the mean ranks.
+    The rows of its tables: "data sets" and the mean ranks, with the best scores in bold, and the mean
+    ranks that differ from the best one by at most the critical difference; "algorithms" on each data
+    set, as of a `Comparison`, if it is of studies; "pairs", with the tests.
 
     Parameters
     ----------
@@ -97,6 +101,7 @@ class Ranking(Printed):
             )
         if np.isnan(self.scores).any():
             raise ValueError("scores of Ranking must not be nan. Got nan.")
+        self._studies: Mapping[str, Mapping[str, Study]] | None = None
         self.ranks: NDArray[np.float64] = stats.rankdata(-self.scores, axis=1)
         self.mean_ranks: NDArray[np.float64] = self.ranks.mean(axis=0)
 
@@ -131,7 +136,13 @@ class Ranking(Printed):
             for (i, j), result, corrected_p_value in zip(pairs, results, corrected, strict=True)
         ]
 
-    def _rows(self) -> list[dict[str, Any]]:
+    _kinds: ClassVar[tuple[str, ...]] = "data sets", "algorithms", "pairs"
+
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
+        if kind == "pairs":
+            return [test._asdict() for test in self.wilcoxon()]
+        if kind == "algorithms":
+            return self._rows_of_studies(lambda comparison: comparison._rows(kind))
         names = [*self.data_sets, "mean rank"]
         values = [*self.scores.tolist(), self.mean_ranks.tolist()]
         columns = ["data set", *self.algorithms]
@@ -139,6 +150,49 @@ class Ranking(Printed):
             dict(zip(columns, [name, *row], strict=True))
             for name, row in zip(names, values, strict=True)
         ]
+
+    def _rows_of_studies(self, rows_of: Any) -> list[dict[str, Any]]:
+        if self._studies is None:
+            raise ValueError("rows of a Ranking of scores cannot be 'algorithms'. Use rank(studies).")
+        comparisons = {
+            name: compare(studies, metric=self.metric) for name, studies in self._studies.items()
+        }
+        return [{"data set": name} | row for name, each in comparisons.items() for row in rows_of(each)]
+
+    def _rows_in_words(self, kind: str, number: Any) -> list[dict[str, Any]]:
+        if kind == "pairs":
+            return in_words(self._rows(kind), number)
+        if kind == "algorithms":
+            return self._rows_of_studies(lambda comparison: comparison._rows_in_words(kind, number))
+        number = number or "{:z.4f}".format
+        is_best = [*(self.ranks == self.ranks.min(axis=1, keepdims=True))]
+        is_best.append(self.mean_ranks <= self.mean_ranks.min() + self.critical_difference())
+        rows = []
+        for (name, *values), bold in zip(map(dict.values, self._rows(kind)), is_best, strict=True):
+            texts = [
+                Bold(number(v)) if best else number(v) for v, best in zip(values, bold, strict=True)
+            ]
+            rows.append(dict(zip(("data set", *self.algorithms), (name, *texts), strict=True)))
+        return rows
+
+    def summary(self) -> str:
+        """Return readable tables of the scores and mean ranks, and of the tests of all pairs."""
+        rows = [
+            [name, *(f"{v:z.4f}" for v in values)]
+            for name, *values in map(dict.values, self._rows("data sets"))
+        ]
+        lines = [aligned([[self.metric, *self.algorithms], *rows]), ""]
+        if len(self.algorithms) > 2:
+            lines.append("Friedman's test: statistic {:.4g}, p {:.3g}".format(*self.friedman()))
+        lines += [
+            f"critical difference of mean ranks: {self.critical_difference():.4f} (Nemenyi, 95 %)",
+            "",
+        ]
+        pairs = [
+            [f"{test.first} - {test.second}", *(f"{v:.4g}" for v in test[2:])]
+            for test in self.wilcoxon()
+        ]
+        return "\n".join([*lines, aligned([["", "Wilcoxon", "p", "corrected"], *pairs])])
 
     def __repr__(self) -> str:
         order = np.argsort(self.mean_ranks, kind="stable")
@@ -200,7 +254,9 @@ def rank(studies: Mapping[str, Mapping[str, Study]], *, metric: str | None = Non
         )
     metric = metric or studies[data_sets[0]][algorithms[0]].refit
     scores = [[studies[name][algorithm].mean(metric) for algorithm in algorithms] for name in data_sets]
-    return Ranking(scores, algorithms, data_sets, metric)
+    ranking = Ranking(scores, algorithms, data_sets, metric)
+    ranking._studies = studies
+    return ranking
 
 
 def _signed_rank_test(differences: NDArray[np.float64]) -> tuple[float, float]:

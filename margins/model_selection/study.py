@@ -1,7 +1,7 @@
 """Results of a study, and the statistics that papers report in tables."""
 
 from collections import Counter
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ from margins.model_selection.intervals import (
     within_range,
 )
 from margins.model_selection.records import decoded, encoded, from_text, record, timeless, to_text
-from margins.model_selection.tables import frame, latex, markdown, records_of, summary
+from margins.model_selection.tables import Printed, in_words, records_of, summary
 
 
 @record
@@ -134,8 +134,11 @@ class Table:
 
 
 @record
-class Study:
+class Study(Printed):
     """The results of `parameter_search` or `double_cross_validation`, compared without the seconds.
+
+    The rows of its tables: "folds" (`to_latex` and `to_markdown` end with the mean); "settings" of each
+    table, with means over its folds; "fits" of each table.
 
     Attributes
     ----------
@@ -249,24 +252,17 @@ class Study:
         """Setting chosen most often: dict."""
         return self.selection_frequencies[0][0]
 
-    def to_frame(self, rows: Literal["folds", "settings", "fits"] = "folds") -> Any:
-        """Return the results as a pandas.DataFrame; needs pandas.
+    _kinds: ClassVar[tuple[str, ...]] = "folds", "settings", "fits"
 
-        Parameters
-        ----------
-        rows : str
-            "folds": one row for each fold. "settings": one for each setting of each table, with means
-            over its folds. "fits": one for each fit of each table. Anything else raises a ValueError.
-        """
-        return frame(records_of(self, rows))
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
+        return records_of(self, kind)
 
-    def to_latex(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
-        return latex(records_of(self, rows), options)
-
-    def to_markdown(self, rows: Literal["folds", "settings", "fits"] = "folds", **options: Any) -> str:
-        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
-        return markdown(records_of(self, rows), options)
+    def _rows_in_words(self, kind: str, number: Any) -> list[dict[str, Any]]:
+        rows = self._rows(kind)
+        if kind == "folds":
+            names = *self.metrics, "fit_time", "score_time"
+            rows.append({"fold": "mean"} | {name: mean([row[name] for row in rows]) for name in names})
+        return in_words(rows, number)
 
     def best_estimator(
         self,
@@ -373,5 +369,5 @@ class Study:
         name = display_name_of_path(self.estimator)
         return (
             f"<Study: {self.protocol} of {name}, {len(self.folds)} folds, "
-            f"{self.refit} {self.mean():.4f}, 95 % T interval [{low:.4f}, {high:.4f}]>"
+            f"{self.refit} {self.mean():z.4f}, 95 % T interval [{low:z.4f}, {high:z.4f}]>"
         )

@@ -1,24 +1,30 @@
-"""Rows of a study, for data frames and readable tables."""
+"""Rows of studies, comparisons and rankings, for data frames, papers and readable tables."""
 
+import math
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from margins.estimators.names import display_name_of_path
 from margins.model_selection.intervals import mean
 from margins.optional import require
 from margins.text import aligned
 
-ROWS = ("folds", "settings", "fits")
 # scikit-learn's prefix, needed because a parameter may have the name of a metric.
 PARAMETER = "param_"
+# The headings in papers of columns whose names are no words.
+HEADINGS = {
+    "n_train": "training samples",
+    "n_test": "test samples",
+    "fit_time": "fit time [s]",
+    "score_time": "score time [s]",
+}
 # The characters that are markup within a Markdown cell; an underscore within a word is not.
 MARKUP = re.compile(r"[\\|*`<>~&\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def records_of(study: Any, kind: str) -> list[dict[str, Any]]:
-    """Return the rows of a study for each fold, setting or fit; raise ValueError for any other kind."""
-    if kind not in ROWS:
-        raise ValueError(f"rows of Study.to_frame must be one of {', '.join(ROWS)}. Got {kind!r}.")
+    """Return the rows of a study for each of its "folds", "settings" or "fits"."""
     if kind == "folds":
         return [
             {
@@ -53,23 +59,96 @@ def _params(setting):
     return {f"{PARAMETER}{name}": value for name, value in setting.items()}
 
 
-class Printed:
-    """`to_frame`, `to_latex` and `to_markdown` of a result, by the rows that `_rows` returns."""
+@dataclass(frozen=True)
+class Bold:
+    """The text of a number in bold, as a cell of a table; `str` returns it in LaTeX."""
 
-    def _rows(self) -> list[dict[str, Any]]:
+    text: str
+
+    def __str__(self) -> str:
+        return rf"\textbf{{{self.text}}}"
+
+
+class Printed:
+    """`to_frame`, `to_latex` and `to_markdown` of a result with several kinds of rows."""
+
+    _kinds: ClassVar[tuple[str, ...]]  # the kinds of rows, the default first
+
+    def _rows(self, kind: str) -> list[dict[str, Any]]:
         raise NotImplementedError
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas.DataFrame; needs pandas."""
-        return frame(self._rows())
+    def _rows_in_words(self, kind: str, number: Any) -> list[dict[str, Any]]:
+        """Return rows for papers; `number` returns the text of a float, None: by default."""
+        raise NotImplementedError
 
-    def to_latex(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in LaTeX, escaped; options as in pandas' `to_latex`."""
-        return latex(self._rows(), options)
+    def _kind(self, rows: str | None) -> str:
+        if rows is not None and rows not in self._kinds:
+            name = type(self).__name__
+            raise ValueError(f"rows of {name} must be one of {', '.join(self._kinds)}. Got {rows!r}.")
+        return rows or self._kinds[0]
 
-    def to_markdown(self, **options: Any) -> str:
-        """Return the rows of `to_frame` in Markdown, escaped; options as in pandas' `to_markdown`."""
-        return markdown(self._rows(), options)
+    def to_frame(self, rows: str | None = None) -> Any:
+        """Return the numbers of one kind of rows as a pandas.DataFrame; needs pandas.
+
+        Parameters
+        ----------
+        rows : str, optional
+            A kind of rows that the class lists, by default the first. Any other raises a ValueError.
+        """
+        return frame(self._rows(self._kind(rows)))
+
+    def to_latex(self, rows: str | None = None, **options: Any) -> str:
+        """Return a table in LaTeX, escaped, for the package booktabs; options as in pandas' `to_latex`.
+
+        Parameters
+        ----------
+        rows : str, optional
+            A kind of rows, as in `to_frame`.
+        **options
+            With `float_format`, numbers are in this format. Other names of columns are the headings.
+        """
+        number = options.get("float_format")
+        number = number.__mod__ if isinstance(number, str) else number
+        return latex(self._rows_in_words(self._kind(rows), number), options)
+
+    def to_markdown(self, rows: str | None = None, **options: Any) -> str:
+        """Return a table in Markdown, escaped; options as in pandas' `to_markdown`.
+
+        Parameters
+        ----------
+        rows : str, optional
+            A kind of rows, as in `to_frame`.
+        **options
+            With `floatfmt`, such as ".2f", numbers are in this format.
+        """
+        form = options.get("floatfmt")
+        number = None if form is None else lambda value: format(value, form)
+        return markdown(self._rows_in_words(self._kind(rows), number), options)
+
+
+def estimate(mean: float, low: float, high: float, number: Any) -> str:
+    """Return a mean and its interval as text, without the interval if it is nan."""
+    number = number or "{:z.3f}".format
+    return number(mean) if math.isnan(low) else f"{number(mean)} ({number(low)}, {number(high)})"
+
+
+def in_words(rows: list[dict[str, Any]], number: Any) -> list[dict[str, Any]]:
+    """Return rows with all columns and with headings in words; parameters are text without `number`."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    words = {name: _heading(name) for name in columns}
+    if len(set(words.values())) < len(columns):  # a parameter has the name of a metric, for instance
+        words = {name: name for name in columns}
+
+    def cell(row: dict[str, Any], name: str) -> Any:
+        value = row.get(name, "")
+        # The number of digits that suits a score would print C=1e-5 as 0.0000.
+        return _text_of_value(value) if name.startswith(PARAMETER) and number is None else value
+
+    return [{words[name]: cell(row, name) for name in columns} for row in rows]
+
+
+def _heading(name):
+    return HEADINGS.get(name, name.removeprefix(PARAMETER).rpartition("__")[2].replace("_", " "))
 
 
 def frame(rows: list[dict[str, Any]]) -> Any:
@@ -80,9 +159,8 @@ def frame(rows: list[dict[str, Any]]) -> Any:
 def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in LaTeX, escaped by default."""
     require("to_latex", "pandas", "jinja2")
-    table = _printed(rows, "float_format" in options)
-    options = {"index": False, "float_format": "%.4f", "escape": True, **options}
-    text: str = table.to_latex(**options)
+    options = {"index": False, "float_format": "{:z.4f}".format, "escape": True, **options}
+    text: str = frame(rows).to_latex(**options)
     if not options["escape"]:
         return text
     # pandas does not escape "[" and "*", which the \\\\ of the previous row would read as arguments.
@@ -92,28 +170,19 @@ def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
 def markdown(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in Markdown, escaped unless `options` name another format."""
     require("to_markdown", "pandas", "tabulate")
-    table = _printed(rows, "floatfmt" in options)
-    options = {"index": False, "floatfmt": ".4f", "tablefmt": "pipe", **options}
+    table = frame(rows)
+    options = {"index": False, "floatfmt": "z.4f", "tablefmt": "pipe", **options}
     if "disable_numparse" not in options:  # a data set may be called 50
         options["disable_numparse"] = [
             index + bool(options["index"])
             for index, name in enumerate(table)
-            if any(isinstance(value, str) for value in table[name])
+            if any(isinstance(value, str | Bold) for value in table[name])
         ]
     if options["tablefmt"] in ("pipe", "github"):
         table = table.apply(lambda column: column.map(_escaped)).rename(columns=_escaped)
+    table = table.apply(lambda column: column.map(lambda cell: getattr(cell, "text", cell)))
     text: str = table.to_markdown(**options)
     return text
-
-
-def _printed(rows, has_format):
-    """Return the data frame of rows to print; `has_format`: the caller chose the format of numbers."""
-    table = frame(rows)
-    for name in table.columns:
-        # The number of digits that suits a score would print C=1e-5 as 0.0000.
-        if str(name).startswith(PARAMETER) and not has_format:
-            table[name] = [_text_of_value(row[name]) if name in row else "" for row in rows]
-    return table
 
 
 def _text_of_value(value):
@@ -124,6 +193,8 @@ def _text_of_value(value):
 
 def _escaped(value):
     """Return a text with Markdown's markup escaped, and any other value unchanged."""
+    if isinstance(value, Bold):
+        return f"**{value.text}**"
     if not isinstance(value, str):
         return value
     return MARKUP.sub(r"\\\g<0>", " ".join(value.split()))
@@ -142,13 +213,13 @@ def summary(study: Any) -> str:
     metrics = study.metrics
     rows = [["fold", *metrics, "fit s", "chosen"]]
     for number, fold in enumerate(study.folds):
-        scores = [f"{fold.scores[metric]:.4f}" for metric in metrics]
+        scores = [f"{fold.scores[metric]:z.4f}" for metric in metrics]
         rows.append([str(number), *scores, f"{fold.fit_time:.3g}", setting_as_text(fold.best_params)])
-    rows.append(["mean", *(f"{study.mean(metric):.4f}" for metric in metrics), "", ""])
+    rows.append(["mean", *(f"{study.mean(metric):z.4f}" for metric in metrics), "", ""])
     for name, interval in (("T", study.interval), ("corrected", study.corrected_interval)):
         ends = zip(*(interval(metric) for metric in metrics), strict=True)
         for end, values in zip(("from", "to"), ends, strict=True):
-            rows.append([f"95 % {name} {end}", *(f"{value:.4f}" for value in values), "", ""])
+            rows.append([f"95 % {name} {end}", *(f"{value:z.4f}" for value in values), "", ""])
     frequencies = [
         f"  {share:4.0%}  {setting_as_text(setting)}" for setting, share in study.selection_frequencies
     ]

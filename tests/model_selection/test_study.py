@@ -158,7 +158,7 @@ def test_comparison_is_paired(study):
     assert f"{pair.mean:+.4f}" in text
     assert list(compare([study, study]).studies) == ["pam", "pam 2"]
     pytest.importorskip("pandas")
-    assert_array_equal(found.to_frame()["difference"], [pair.mean])
+    assert_array_equal(found.to_frame("pairs")["difference"], [pair.mean])
 
 
 def test_comparison_requires_the_same_folds_of_the_same_data(study):
