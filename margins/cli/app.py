@@ -128,11 +128,18 @@ def certify():
     """
 
 
-@cli.command(short_help="Convert a model to ONNX.")
+@cli.command(short_help="Convert a model to ONNX or C.")
 @options.MODEL
 @click.argument("output", metavar="OUTPUT")
-@click.option("--double", is_flag=True, help="Use double precision for inputs and scores.")
+@click.argument("data", nargs=-1, metavar="[DATA...]")
+@click.option("--double", is_flag=True, help="Use double precision for inputs and scores (ONNX).")
+@click.option(
+    "--weights",
+    type=click.Choice(["double", "float", "int16", "int8"]),
+    help="Type of the weights of a linear model (C).  [default: double]",
+)
 @options.trusted
+@options.of_source
 @options.force
 @options.quiet
 @runs("models")
@@ -140,6 +147,10 @@ def export():
     """Convert MODEL to ONNX, for onnxruntime and other tools, and write it to OUTPUT.
 
     The input is X; the outputs are the label and the scores of each sample.
+
+    If OUTPUT ends in .c, it is one file of C99 with the functions margins_predict and margins_scores.
+    With DATA, labelled samples as for `train`, it is written only if its --weights change none of their
+    predicted labels.
     """
 
 

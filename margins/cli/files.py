@@ -188,6 +188,9 @@ def _is_model(path):
 
 MODEL = Contents("is not a model file", _is_model)
 ONNX = Contents("is not an ONNX file of `export`", lambda path: b"skl2onnx" in _first_bytes(path))
+C_SOURCE = Contents(
+    "is not a C file of `export`", lambda path: _first_bytes(path) == b"/* Model of marg"
+)
 STUDY = Contents("is not a study", lambda path: _first_bytes(path).startswith(b'{"!Study"'))
 
 

@@ -1,9 +1,15 @@
 """Classifiers from options, and model files."""
 
 from margins.cli.errors import DONE, CommandError, unreadable
-from margins.cli.files import ONNX, check_replaceable, contents_of, write_whole
+from margins.cli.files import C_SOURCE, ONNX, check_replaceable, contents_of, write_whole
 from margins.cli.output import label_text, note, print_json
-from margins.cli.samples import classifier_of, read_samples
+from margins.cli.samples import (
+    TrainingColumns,
+    check_alike,
+    classifier_of,
+    read_samples,
+    read_training_samples,
+)
 from margins.optional import require
 from margins.readers.models import LinearFile, ModelText, is_model, linear_file, text_of
 from margins.text import aligned
@@ -258,18 +264,37 @@ def _feature_names(model, n_features):
     return [str(first + j) for j in range(n_features)]
 
 
-def export(model, output, double, trusted, force, quiet):
-    """Convert a model file to ONNX in the file `output`, and return the exit code."""
-    check_replaceable(output, ONNX, [model], force)
-    require("margins export", "skl2onnx", "skops")
+def export(model, output, data, double, weights, trusted, read, force, quiet):
+    """Convert a model file to ONNX or C in the file `output`, and return the exit code."""
+    is_c, sources = output.lower().endswith(".c"), [read(path) for path in data]
+    if is_c and double:
+        raise CommandError("--double is for ONNX. In C, weights are double unless --weights is given.")
+    if not is_c and (data or weights is not None):
+        raise CommandError("--weights and DATA are for C: give an OUTPUT that ends in .c.")
+    if not data and read("DATA").has_options:
+        raise CommandError(
+            "Options for reading DATA need DATA: samples whose labels must stay the same."
+        )
+    check_replaceable(output, C_SOURCE if is_c else ONNX, [model, *data], force)
+    if not is_c:
+        require("margins export", "skl2onnx", "skops")
     path, model = model, read_model(model, trusted)
+    X = None
+    if data:
+        check_alike(sources)
+        X, _ = read_training_samples(sources, TrainingColumns.of(model))
     try:
-        from margins.interchange import to_onnx
+        from margins.interchange import to_c, to_onnx
 
-        contents = to_onnx(model, double=double).SerializeToString()
-    except (RuntimeError, TypeError, ValueError) as error:  # its contents have no form in ONNX
-        raise unreadable(f"{path}: cannot be written in ONNX: {error}") from error
+        if is_c:
+            contents = to_c(model, weights=weights or "double", X=X).encode()
+        else:
+            contents = to_onnx(model, double=double).SerializeToString()
+    except (RuntimeError, TypeError, ValueError) as error:  # its contents have no such form
+        language = "C" if is_c else "ONNX"
+        raise unreadable(f"{path}: cannot be written in {language}: {error}") from error
     write_whole(output, contents)
     if not quiet:
-        note(f"{output}: {len(contents)} bytes, input X with {model.n_features_in_} columns")
+        name = "x" if is_c else "X"
+        note(f"{output}: {len(contents)} bytes, input {name} with {model.n_features_in_} columns")
     return DONE

@@ -93,6 +93,11 @@ class Source(NamedTuple):
         """True if the file has columns with names."""
         return self.kind != "svmlight"
 
+    @property
+    def has_options(self):
+        """True if an option for reading is given."""
+        return self != Source(self.path, quiet=self.quiet)
+
     def check_options(self, needs_labels):
         """Raise CommandError if an option is for another format, or --target is needed but missing."""
         if self.is_table and self.zero_based:

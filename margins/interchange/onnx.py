@@ -207,7 +207,7 @@ def _set_types(operator: Any) -> None:
     check_exportable(selected(operator.raw_operator), "to_onnx")
     source, n_classes = operator.inputs[0].type, len(operator.raw_operator.classes_)
     m = source.shape[0]
-    labels = _labels(operator.raw_operator)
+    labels = exported_labels(operator.raw_operator)
     kind = {"i": "Int64", "f": "Double", "U": "String"}[labels.dtype.kind]
     label_type = getattr(data_types, f"{kind}TensorType")
     is_double = isinstance(source, data_types.DoubleTensorType)
@@ -230,11 +230,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if hasattr(classifier, "coef_"):
         products = graph.add("MatMul", X, dense_coef(classifier).T)
     else:
-        dual = classifier.dual_coef_
-        if scheme.has_pairs:
-            codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
-            dual = scheme.sums(np.eye(len(codes)), dual, codes).T
-        products = graph.add("MatMul", _kernel_values(graph, classifier, X), dual.T)
+        duals = problem_duals(classifier)
+        products = graph.add("MatMul", _kernel_values(graph, classifier, X), duals.T)
     scores = graph.add("Add", products, classifier.intercept_)
     if len(classifier.classes_) == 2:
         scores = graph.add("Reshape", scores, np.array([-1]))
@@ -249,7 +246,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     elif _has_two_columns(operator):
         column = graph.add("Reshape", scores, np.array([-1, 1]))
         scores = graph.add("Concat", graph.add("Neg", column), column, axis=1)
-    graph.add("Gather", _labels(classifier), index, output=operator.outputs[0].full_name)
+    graph.add("Gather", exported_labels(classifier), index, output=operator.outputs[0].full_name)
     is_double = isinstance(operator.outputs[1].type, DoubleTensorType)
     graph.cast(scores, "double" if is_double else "float", output=operator.outputs[1].full_name)
 
@@ -318,9 +315,7 @@ def _kernel_values(graph: _Graph, classifier: Any, X: str) -> str:
     kernel = classifier.kernel_
     if kernel.name == "precomputed":
         return graph.add("Gather", X, classifier.support_.astype(np.int64), axis=1)
-    vectors = classifier.support_vectors_
-    vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
-    vectors = vectors.astype(np.float64)
+    vectors = support_vectors(classifier)
     if graph.real == "float" and kernel.name == "rbf":  # distances are differences of large numbers
         centre = centre_of(vectors)
         vectors, X = vectors - centre, graph.add("Sub", X, centre)
@@ -344,19 +339,35 @@ def centre_of(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     return vectors.mean(axis=0).astype(np.float32)
 
 
-def _labels(classifier: Any) -> NDArray[Any]:
-    """Return the labels in a type of ONNX: int64, double or str."""
+def problem_duals(classifier: Any) -> NDArray[np.float64]:
+    """Return the coefficients of all support vectors in each problem, (n_problems, n_support)."""
+    dual, scheme = classifier.dual_coef_, fitted_scheme(classifier)
+    if scheme.has_pairs:
+        codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
+        dual = scheme.sums(np.eye(len(codes)), dual, codes).T
+    return np.asarray(dual)
+
+
+def support_vectors(classifier: Any) -> NDArray[np.float64]:
+    """Return the support vectors as a dense array of double."""
+    vectors = classifier.support_vectors_
+    vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors)
+    return vectors.astype(np.float64)
+
+
+def exported_labels(classifier: Any) -> NDArray[Any]:
+    """Return the labels in a type of ONNX and of C: int64, double or str."""
     classes: NDArray[Any] = classifier.classes_
     if classes.dtype.kind in "biu":
         if classes.dtype.kind == "u" and classes.max() > LARGEST_LABEL:
             raise ValueError(
-                f"classes_ must be at most {LARGEST_LABEL} for ONNX, because its integers are signed. "
+                f"classes_ must be at most {LARGEST_LABEL} to be exported, as a signed integer. "
                 f"Got {classes.max()}."
             )
         return classes.astype(np.int64)
     if classes.dtype.kind in "mM":
         raise ValueError(
-            f"classes_ must be numbers or str for ONNX, which has no dates. Got {classes.dtype}. Train "
+            f"classes_ must be numbers or str to be exported, not dates. Got {classes.dtype}. Train "
             "with labels of type str, for example from numpy.datetime_as_string."
         )
     return classes.astype(np.float64) if classes.dtype.kind == "f" else classes.astype(str)

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from margins.estimators.fitted import dense_coef
 from margins.estimators.predictions import check_exportable, selected
-from margins.interchange.onnx import centre_of
+from margins.interchange.onnx import centre_of, problem_duals, support_vectors
 from margins.optional import require
 from margins.training.schemes import fitted_scheme
 
@@ -104,10 +103,7 @@ def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
         scores, size = X @ coef.T, sizes @ np.abs(coef).T
         error = _of_sum(X.shape[1], 2) * size
     else:
-        dual = classifier.dual_coef_
-        if scheme.has_pairs:
-            codes = np.repeat(np.arange(scheme.n_classes), classifier.n_support_)
-            dual = scheme.sums(np.eye(len(codes)), dual, codes).T
+        dual = problem_duals(classifier)
         values, of_values = _kernel_values(classifier, X, sizes)
         scores, size = values @ dual.T, (np.abs(values) + of_values) @ np.abs(dual).T
         error = of_values @ np.abs(dual).T + _of_sum(dual.shape[1], 1) * size
@@ -140,8 +136,7 @@ def _kernel_values(
     if kernel.name == "precomputed":
         values = X[:, classifier.support_]
         return values, UNIT * (np.abs(values) + SMALLEST)
-    vectors = classifier.support_vectors_
-    vectors = vectors.toarray() if sparse.issparse(vectors) else np.asarray(vectors, np.float64)
+    vectors = support_vectors(classifier)
     values = kernel.block(X, vectors)
     d = X.shape[1]
     if kernel.name == "rbf":

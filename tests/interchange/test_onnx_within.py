@@ -117,7 +117,7 @@ def test_a_selection_predicts_by_the_same_scores_or_probabilities(method, name):
 def test_labels_beyond_signed_integers_are_refused():
     y = np.array([0, 2**63], dtype=np.uint64)
     classifier = margins.MarginClassifier().fit([[0.0], [1.0]], y)
-    with pytest.raises(ValueError, match="classes_ must be at most 9223372036854775807 for ONNX"):
+    with pytest.raises(ValueError, match="classes_ must be at most 9223372036854775807 to be exported"):
         to_onnx(classifier)
 
 
@@ -125,7 +125,7 @@ def test_dates_as_labels_are_refused():
     y = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
     for labels in (y, y - y[0]):
         classifier = margins.MarginClassifier().fit([[0.0], [1.0]], labels)
-        with pytest.raises(ValueError, match=r"for ONNX, which has no dates\. Got (dat|tim)e.*64\[D\]"):
+        with pytest.raises(ValueError, match=r"to be exported, not dates\. Got (dat|tim)e.*64\[D\]"):
             to_onnx(classifier)
 
 
