@@ -74,12 +74,13 @@ def _size_of(source):
 
 
 def _n_values(path):
-    """Return rows times columns of a Parquet file; 0 if it is damaged, which reading it reports."""
+    """Return the number of values in a Parquet file; 0 if it is damaged, which reading it reports."""
     try:
         from pyarrow import parquet
 
         metadata = parquet.read_metadata(path)
-        return metadata.num_rows * metadata.num_columns
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        return sum(group.column(k).num_values for group in groups for k in range(group.num_columns))
     except Exception:  # pyarrow's errors have many types
         return 0
 
@@ -146,13 +147,13 @@ def _of_tables(classifier, sources, scale):
     from margins.data.chunks import Chunks
     from margins.readers.csv import lines_of_csv
     from margins.readers.labels import labels_like, labels_to_train_on
-    from margins.readers.parquet import row_groups
+    from margins.readers.parquet import names_of_features, row_groups
     from margins.readers.tables import check_same_columns, kind_in_all, located
     from margins.readers.values import Distinct
 
     source, paths = sources[0], [source.path for source in sources]
     parts = lines_of_csv(paths, source.delimiter) if source.kind == "csv" else row_groups(paths)
-    check_same_columns({part.path: part.names for part in parts})
+    check_same_columns({part.path: names_of_features(part.names, part.widths) for part in parts})
     rows, kinds, read, names = dict.fromkeys(paths, 0), {}, [], []
     categories, largest = {name: set() for name in source.categorical}, {}
 

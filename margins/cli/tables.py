@@ -7,7 +7,7 @@ from margins.cli.errors import CommandError, samples_in_files, unreadable
 from margins.cli.files import contents_of
 from margins.readers.csv import CsvTable, header_of
 from margins.readers.labels import check_present, labels_like, labels_to_train_on
-from margins.readers.parquet import ParquetTable
+from margins.readers.parquet import ParquetTable, names_of_features
 from margins.readers.tables import check_names, check_same_columns, kind_in_all, located
 from margins.readers.values import text_of
 
@@ -34,7 +34,8 @@ def read_tables(sources):
         table = table_of(source)
         with samples_in_files(), located(table):
             X, labels = features_of(source, table, True)
-            headers[source.path], kinds[source.path] = table.names, labels.kind
+            headers[source.path] = names_of_features(table.names, table.widths)
+            kinds[source.path] = labels.kind
             check_same_columns(headers)
             kind_in_all(source.target, kinds)
         # Standard input cannot be read again for the place of a wrong label.
@@ -69,22 +70,28 @@ def features_of(source, table, needs_labels, trained=None, unknown=None):
     target = source.target if needs_labels else None
     categorical = source.categorical if trained is None else tuple(trained.categories)
     names = [] if trained is None else trained.names
-    check_names(source.path, table.names, names, unreadable)
+    features = {
+        feature: name for name in table.names for feature in names_of_features([name], table.widths)
+    }
+    check_names(source.path, features, names, unreadable)
     named = [*source.categorical, *([target] if needs_labels else ())]
     check_names(source.path, table.names, named, CommandError)
     if needs_labels and target in (*categorical, *names):
         raise CommandError(f"{source.path}: the target {target!r} cannot also be a column of X.")
-    names = names or [name for name in table.names if name != source.target]
+    names = names or [feature for feature, name in features.items() if name != source.target]
     if not names:
         raise unreadable(f"{source.path}: {TOO_SMALL}")
-    X = pandas.DataFrame(
-        {
-            name: _categories(table.column(name), trained, unknown)
-            if name in categorical
-            else table.column(name).numbers(HINT.format(name=name))
-            for name in names
-        }
-    )
+    X = {}
+    for name in dict.fromkeys(features[feature] for feature in names):
+        column = table.column(name)
+        if name in categorical:
+            X[name] = _categories(column, trained, unknown)
+        elif name in table.widths:
+            vectors = column.vectors(table.widths[name])
+            X |= zip(names_of_features([name], table.widths), vectors.T, strict=True)
+        else:
+            X[name] = column.numbers(HINT.format(name=name))
+    X = pandas.DataFrame(X, columns=names)
     labels = table.column(target).distinct() if needs_labels else None
     if needs_labels:
         check_present(labels, table.missing)

@@ -142,7 +142,8 @@ class Chunks(Sequence[Any]):
             Columns of categories, each with a list of all its values. Each value becomes a column of 0
             and 1, in this order, named ``column=value``. Numbers and booleans are compared by value (1
             and 1.0 are equal), other values as text without surrounding blanks; a missing value is "".
-            All other columns must hold finite numbers or booleans.
+            All other columns must hold finite numbers or booleans, or vectors of numbers: each element
+            of a vector becomes a column, ``column[0]``, ``column[1]``, ...
         sample_weight : str, optional
             Column of the weights.
 

@@ -289,6 +289,10 @@ def _checked(X, name):
         check_no_times(X, name)
     if not is_plain(X):
         check_in_memory(X, name)
+        if hasattr(X, "columns"):
+            from margins.data.frames import flattened
+
+            X = flattened(X, name)
         check_unmasked(X, name)
         check_no_times(X, name)
     return checked(X, name) if is_sparse(X) else X

@@ -5,7 +5,7 @@ import functools
 import io
 import itertools
 import re
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from margins.readers.files import TEXT_BYTES, bytes_of, check_not_empty, n_lines_before, ranges_of_lines
 from margins.readers.malformed import MalformedFile
@@ -38,6 +38,7 @@ class CsvTable:
     """Rows of a CSV file, in its contents after `begin`, after `lines_before()` lines of the file."""
 
     missing = MISSING
+    widths: ClassVar[dict[str, int]] = {}  # as in Parquet: fields are no vectors
 
     def __init__(self, path, names, delimiter, contents, begin=0, lines_before=lambda: 0, columns=None):
         self.path, self.names, self._delimiter = path, names, delimiter
@@ -127,6 +128,7 @@ class LinesOfCsv(NamedTuple):
     delimiter: str
     begin: int
     end: int
+    widths: dict[str, int] = {}  # as in Parquet: fields are no vectors
 
     def __call__(self, columns=None):
         lines = bytes_of(self.path, self.begin, self.end)

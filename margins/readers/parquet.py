@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from margins.readers.files import check_not_empty
-from margins.readers.values import Column, kind_of_type
+from margins.readers.values import Column, are_vectors, kind_of_type, names_of_elements, storage_of
 
 
 class ParquetTable:
@@ -13,7 +13,7 @@ class ParquetTable:
 
     def __init__(self, path, source, group=None):
         self.path, self._group = path, group
-        self._file, self.names = opened(path, source)
+        self._file, self.names, self.widths = opened(path, source)
         self._groups = range(self._file.num_row_groups) if group is None else [group]
 
     def __len__(self):
@@ -40,6 +40,7 @@ class RowGroup(NamedTuple):
     group: int
     names: list[str]
     kinds: dict[str, str]  # of the values of each column, by `kind_of_type`
+    widths: dict[str, int]  # of the columns of vectors
 
     def __call__(self, columns=None):
         return ParquetTable(self.path, self.path, self.group)
@@ -49,15 +50,15 @@ def row_groups(paths):
     """Return the row groups of Parquet files (list of RowGroup)."""
     parts = []
     for path in paths:
-        file, names = opened(path, path)
+        file, names, widths = opened(path, path)
         kinds = {name: kind_of_type(file.schema_arrow.field(name).type) for name in names}
-        parts += [RowGroup(path, group, names, kinds) for group in range(file.num_row_groups)]
+        parts += [RowGroup(path, group, names, kinds, widths) for group in range(file.num_row_groups)]
     check_not_empty(parts, paths, "Chunks.from_parquet")
     return parts
 
 
 def opened(path, source):
-    """Return the ParquetFile of a path or a binary file, and its columns without pandas' index."""
+    """Return the ParquetFile of a path or a binary file, its columns but pandas' index, and widths."""
     from pyarrow import parquet
 
     try:
@@ -74,10 +75,36 @@ def opened(path, source):
             raise KeyError
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: its pandas metadata is damaged.") from error
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    widths = {} if len(set(names)) < len(names) else widths_of(file, path)
+    features = names_of_features(names, widths)
+    if len(set(features)) < len(features):
+        twice = next(name for name in features if features.count(name) > 1)
         raise ValueError(f"{path}: every column must have a different name. Got {twice!r} twice.")
-    return file, [name for name in names if name not in index]
+    return file, [name for name in names if name not in index], widths
+
+
+def names_of_features(names, widths):
+    """Return the names of the features in columns, some of which may hold vectors (list of str)."""
+    elements = [names_of_elements(name, widths[name]) if name in widths else [name] for name in names]
+    return [name for names in elements for name in names]
+
+
+def widths_of(file, path):
+    """Return the lengths of vectors in columns of a ParquetFile (dict of int); lists: of the first."""
+    from pyarrow import compute
+
+    widths = {field.name: field.type for field in file.schema_arrow if are_vectors(field.type)}
+    for name, type_ in widths.items():
+        widths[name] = getattr(storage_of(type_), "list_size", None)
+        if widths[name] is None:
+            try:
+                batch = next(file.iter_batches(100, columns=[name]), None)
+                lengths = [] if batch is None else compute.list_value_length(batch.column(0)).drop_null()
+            except Exception as error:  # pyarrow raises errors of many types
+                problem = f"column {name!r} is damaged: {first_line(error)}"
+                raise ValueError(f"{path}: {problem}.") from error
+            widths[name] = lengths[0].as_py() if len(lengths) else 0
+    return widths
 
 
 def column_of(file, path, group, name):

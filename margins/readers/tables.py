@@ -10,7 +10,7 @@ import numpy as np
 from margins.readers.csv import hint_of_delimiter, lines_of_csv
 from margins.readers.files import TEXT_BYTES
 from margins.readers.labels import check_present, kind_of, labels_of
-from margins.readers.parquet import row_groups
+from margins.readers.parquet import names_of_features, row_groups
 from margins.readers.values import WrongValue, text_of
 
 # Hint in the error of a text column, in Python; a command names its option instead.
@@ -24,6 +24,7 @@ class TableColumns(NamedTuple):
     names: tuple[str, ...]  # names of the feature columns, in order
     categories: dict[str, list[Any]]  # values of category columns, each a column of 0 and 1
     weight: str | None  # the column of sample weights
+    widths: dict[str, int]  # of the columns of vectors among `names`
 
     @property
     def read(self):
@@ -35,8 +36,10 @@ class TableColumns(NamedTuple):
         """The names of the columns of X (list of str)."""
         columns = []
         for name in self.names:
-            is_category = name in self.categories
-            columns += [f"{name}={x}" for x in self.categories[name]] if is_category else [name]
+            if name in self.categories:
+                columns += [f"{name}={value}" for value in self.categories[name]]
+            else:
+                columns += names_of_features([name], self.widths)
         return columns
 
 
@@ -73,7 +76,8 @@ def columns_of(parts, target, columns, categories, weight):
             raise ValueError(
                 f"{path}: the values of {name!r} must be distinct, in a list. Got {original[name]!r}."
             )
-    chosen = TableColumns(target, tuple(names), categories, weight)
+    widths = {name: n for name, n in parts[0].widths.items() if name in names and name not in categories}
+    chosen = TableColumns(target, tuple(names), categories, weight, widths)
     [(name, count)] = Counter(chosen.features).most_common(1)
     if count > 1:
         raise ValueError(
@@ -126,14 +130,20 @@ class SamplesOfPart(NamedTuple):
             y = labels_of(labels, kind_of(labels))
         else:
             y = labels_of(labels, self.kind, ", as the first labels of the files")
-        features = columns.features
-        X, at = np.empty((len(y), len(features)), order="F"), 0
+        features, widths = columns.features, columns.widths
+        vectors = {name: table.column(name).vectors(width) for name, width in widths.items()}
+        is_single = set(columns.names) <= {*vectors, *columns.categories} and vectors
+        dtype = np.result_type(*vectors.values(), *([] if is_single else [np.float64]))
+        X, at = np.empty((len(y), len(features)), dtype, order="C" if vectors else "F"), 0
         for name in columns.names:
             column = table.column(name)
             if name in columns.categories:
                 codes, n = _codes_of(column, columns.categories[name]), len(columns.categories[name])
                 X[:, at : at + n] = codes[:, None] == np.arange(n)
                 at += n
+            elif name in vectors:
+                X[:, at : at + widths[name]] = vectors.pop(name)
+                at += widths[name]
             else:
                 X[:, at] = column.numbers(HINT.format(name=name))
                 at += 1

@@ -91,6 +91,24 @@ def kind_of_type(arrow_type):
     return "numbers" if any(test(arrow_type) for test in tests) else "text"
 
 
+def storage_of(arrow_type):
+    """Return the pyarrow type that stores values; it differs from the type of tensors."""
+    return getattr(arrow_type, "storage_type", arrow_type)
+
+
+def are_vectors(arrow_type):
+    """Return whether the values of a pyarrow type are lists, of any or of a fixed length, or tensors."""
+    from pyarrow import types
+
+    tests = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(test(storage_of(arrow_type)) for test in tests)
+
+
+def names_of_elements(name, width):
+    """Return the names of the features of a column of vectors (list of str)."""
+    return [f"{name}[{index}]" for index in range(width)]
+
+
 class Column:
     """A column of a table, a ChunkedArray of pyarrow."""
 
@@ -112,6 +130,39 @@ class Column:
             hint = hint if isinstance(value, str) else ""
             raise WrongValue(self.name, row, value, f"{self.name!r} must be a finite number", hint)
         return values
+
+    def vectors(self, width=None):
+        """Return finite vectors, or raise a WrongValue; `width`: their length, None: of the first.
+
+        The result is an ndarray of float32, if values have half or single precision, otherwise float64.
+        """
+        from pyarrow import compute
+
+        if not are_vectors(self.array.type):
+            raise WrongValue(self.name, 0, self.array[0].as_py(), f"{self.name!r} must hold vectors")
+        type_ = storage_of(self.array.type).value_type
+        if kind_of_type(type_) == "text":
+            allowed = f"the vectors {self.name!r} must hold numbers"
+            raise WrongValue(self.name, 0, self.array[0].as_py(), allowed)
+        chunks = [getattr(chunk, "storage", chunk) for chunk in self.array.chunks]
+        lengths = [compute.list_value_length(chunk).fill_null(-1).to_numpy() for chunk in chunks]
+        lengths = np.concatenate([*lengths, np.empty(0, np.int32)])
+        if width is None:
+            width = int(lengths[lengths >= 0][:1].sum())
+        if (lengths != width).any():
+            row = int(np.argmax(lengths != width))
+            got = None if lengths[row] < 0 else lengths[row]
+            raise WrongValue(self.name, row, got, f"{self.name!r} must be a vector of {width} numbers")
+        dtype = np.float32 if type_ in ("float", "halffloat") else np.float64
+        values = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in chunks]
+        values = [each.astype(dtype, copy=False) for each in values]  # None becomes nan
+        matrix = values[0] if len(values) == 1 else np.concatenate([*values, np.empty(0, dtype)])
+        matrix = matrix.reshape(len(lengths), width)
+        if not np.isfinite(matrix).all():
+            row, index = np.argwhere(~np.isfinite(matrix))[0].tolist()
+            name, value = f"{self.name}[{index}]", self.array[row].as_py()[index]
+            raise WrongValue(name, row, value, f"{name!r} must be a finite number")
+        return matrix
 
     def _cast(self):
         """Return float64 with nan for missing values, or None if not all values can be cast."""

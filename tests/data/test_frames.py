@@ -1,0 +1,74 @@
+"""Data frames: columns of vectors, and the original columns of a model's categories."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import margins
+from margins.data.chunks import Chunks
+from margins.data.validation import validate_matrix
+
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
+
+rng = np.random.default_rng(0)
+VECTORS = rng.integers(-8, 8, (20, 3)).astype(np.float32)
+LABELS = (VECTORS[:, 0] > 0).astype(int)
+FIXED = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(VECTORS.ravel()), 3)
+
+
+def frames_of(library):
+    if library == "pandas":
+        index = rng.permutation(20)
+        yield pandas.DataFrame({"emb": list(VECTORS)}, index=index)
+        yield pandas.DataFrame({"emb": list(VECTORS.astype(np.float16))}, index=index)
+        table = pyarrow.table({"emb": FIXED})
+        yield table.to_pandas(types_mapper=pandas.ArrowDtype)
+    elif library == "pyarrow":
+        tensor = pyarrow.fixed_shape_tensor(pyarrow.float32(), (3,))
+        yield pyarrow.table({"emb": FIXED})
+        yield pyarrow.table({"emb": FIXED.cast(pyarrow.large_list(pyarrow.float16()))})
+        yield pyarrow.table({"emb": pyarrow.ExtensionArray.from_storage(tensor, FIXED)})
+    else:
+        polars = pytest.importorskip("polars")
+        yield polars.DataFrame({"emb": VECTORS})
+        yield polars.DataFrame({"emb": polars.Series(VECTORS).arr.to_list()})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_elements_of_vectors_are_features(library):
+    expected = margins.MarginClassifier(eps=1e-6).fit(VECTORS, LABELS)
+    for frame in frames_of(library):
+        X = validate_matrix(frame, "X")
+        assert X.dtype == np.float32
+        assert_array_equal(X, VECTORS)
+        classifier = margins.MarginClassifier(eps=1e-6).fit(frame, LABELS)
+        assert_array_equal(classifier.feature_names_in_, ["emb[0]", "emb[1]", "emb[2]"])
+        assert_array_equal(classifier.coef_, expected.coef_)
+        assert_array_equal(classifier.predict(frame), expected.predict(VECTORS))
+
+
+def test_vectors_next_to_numbers_and_in_chunks_of_a_frame():
+    frame = pandas.DataFrame({"age": np.arange(20), "emb": VECTORS.tolist()})
+    X = validate_matrix(frame, "X")
+    assert_array_equal(X, np.column_stack([np.arange(20), VECTORS]))
+    chunks = Chunks.of_rows(frame, LABELS, n_rows=6)
+    for classifier in (margins.MarginClassifier(), margins.get("pdm")(eps=0.1)):
+        assert classifier.fit(chunks).feature_names_in_.tolist() == ["age", "emb[0]", "emb[1]", "emb[2]"]
+        assert_array_equal(classifier.predict(frame), classifier.predict(chunks))
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ([1.0], r"row 5: 'emb' must be a vector of 3 numbers. Got 1\."),
+        (None, r"row 5: 'emb' must be a vector of 3 numbers. Got None\."),
+        ([1.0, np.nan, 2.0], r"row 5: 'emb\[1\]' must be a finite number. Got None\."),
+        (7.0, "column 'emb': cannot mix list and non-list"),
+    ],
+)
+def test_wrong_vectors_have_their_row_and_column(value, error):
+    vectors = VECTORS.tolist()
+    vectors[5] = value
+    with pytest.raises(ValueError, match=f"X of MarginClassifier: {error}"):
+        margins.MarginClassifier().fit(pandas.DataFrame({"emb": vectors}), LABELS)
