@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import click
 
-from margins.cli.errors import CommandError
+from margins.cli.errors import CommandError, samples_in_files
 from margins.optional import require
+from margins.readers.files import files_in
 
 FORMATS = ("auto", "svmlight", "csv", "parquet")
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -120,7 +121,7 @@ class Source(NamedTuple):
 
 
 def of_source(command):
-    """Add the options for reading files; the command gets `read`, which makes a Source of a path."""
+    """Add the options for reading files; the command gets `read`, which makes Sources of paths."""
 
     @click.option(
         "--format",
@@ -153,11 +154,13 @@ def of_source(command):
         names, quiet = tuple(dict.fromkeys(names)), kwargs.get("quiet", False)
         options = format_, target, names, zero_based, quiet, _delimiter_of(delimiter)
 
-        def read(path):
-            source = Source(path, *options)
-            if source.is_table:
-                require(f"{path}: reading it", "pyarrow", "pandas")
-            return source
+        def read(*paths):
+            with samples_in_files():
+                sources = [Source(file, *options) for path in paths for file in files_in(path)]
+            for source in sources:
+                if source.is_table:
+                    require(f"{source.path}: reading it", "pyarrow", "pandas")
+            return sources
 
         return command(read=read, **kwargs)
 

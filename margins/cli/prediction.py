@@ -24,7 +24,7 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     data, path = files_and_predictions(files, output)
     if as_json and path == "-":
         raise CommandError("--json needs a file OUTPUT: on standard output, JSON would mix with labels.")
-    sources, model_path = [read(name) for name in data], model
+    sources, model_path = read(*data), model
     if as_json:
         check_output()
     model = read_model(model, trusted, as_file=True)
@@ -35,7 +35,8 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
         classes, predicted_of = model.classes_.tolist(), _predicted_by_classifier
         trained = TrainingColumns.of(model)
     text_of = {label: label_text(label) for label in classes}
-    check_replaceable(path, predictions_of(text_of.values()), [model_path, *data], force)
+    inputs = [model_path, *(source.path for source in sources)]
+    check_replaceable(path, predictions_of(text_of.values()), inputs, force)
     check_alike(sources)
     labels, lines, n_labelled, n_correct = [], [], 0, 0
     for source in sources:  # with one file at a time in memory
@@ -90,7 +91,7 @@ def _predicted_by_classifier(model, source, trained, scores):
 
 def evaluate(model, data, trusted, read, quiet, as_json):
     """Print how well a model predicts the labels in all files, and return the exit code."""
-    sources = [read(path) for path in data]
+    sources = read(*data)
     check_output()
     check_alike(sources)
     import numpy as np
@@ -145,7 +146,7 @@ def certify(
     model, data, C, alpha, loss, free_intercept, class_weight, accuracy, trusted, read, quiet, as_json
 ):
     """Print the certificate of each binary problem of a model, and return the exit code."""
-    sources = [read(path) for path in data]
+    sources = read(*data)
     check_output()
     check_alike(sources)
     from margins.cli.training import PROVEN

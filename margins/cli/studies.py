@@ -14,7 +14,7 @@ from margins.text import aligned
 
 def explain(data, parameters, read, scale, as_json):
     """Print what `train` would do with the samples of files, and why; return the exit code."""
-    sources = [read(path) for path in data]
+    sources = read(*data)
     check_output()
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
@@ -46,10 +46,12 @@ def _prepared(model, samples):
 
 def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_json):
     """Print the fits of `margins.svm_path` over ascending penalties C, and return the exit code."""
+    import numpy as np
+
     from margins.cli.training import messages_of
     from margins.estimators.path import svm_path
 
-    source, test = read(data), None if test is None else read(test)
+    sources, tests = read(data), [] if test is None else read(test)
     penalties = _penalties(c_min, c_max, points)
     check_output()
     for name in ("C", "max_time", "warm_start"):
@@ -58,11 +60,11 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
                 f"path does not take -p {name}: --c-min, --c-max and --points determine its fits."
             )
     classifier = make_classifier("auto", parameters)
-    model, samples = model_and_samples(classifier, scale, source)
-    tested = None
-    if test is not None:
-        tested = read_points(test, TrainingColumns.on(source, samples), needs_labels=True)
-    with live_progress(not quiet) as show, samples_of(source.path):
+    check_alike(sources)
+    model, samples = model_and_samples(classifier, scale, *sources)
+    trained = TrainingColumns.on(sources[0], samples)
+    tested = [read_points(each, trained, needs_labels=True) for each in tests]
+    with live_progress(not quiet) as show, samples_of(name_of(sources)):
         X = _prepared(model, samples)
         verbose = {} if show is None else {"verbose": 1}
         with messages_of(show) as messages:
@@ -70,11 +72,13 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
         rows = [_row_of(fitted, fitted.score(X, samples.y)) for fitted in fits.classifiers]
     for message in messages:
         note(f"warning: {message}")
-    if tested is not None:
-        with samples_of(test.path):
-            X = model[:-1].transform(tested.X) if hasattr(model, "steps") else tested.X
+    if tested:
+        with samples_of(name_of(tests)):
+            steps = model[:-1].transform if hasattr(model, "steps") else lambda X: X
+            parts = [(steps(part.X), part.y) for part in tested]
             for row, fitted in zip(rows, fits.classifiers, strict=True):
-                row["test_accuracy"] = fitted.score(X, tested.y)
+                is_correct = [fitted.predict(X) == y for X, y in parts]
+                row["test_accuracy"] = float(np.concatenate(is_correct).mean())
     if as_json:
         print_json(rows)
     else:
@@ -119,7 +123,7 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
     from margins.model_selection import compare as compare_studies
     from margins.model_selection import parameter_search
 
-    source, names, parameters = read(data), algorithms, parameters_of(settings)
+    sources, names, parameters = read(data), algorithms, parameters_of(settings)
     check_output()
     if as_json:
         require("margins compare --json", "pandas")
@@ -129,12 +133,13 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
         name: make_classifier(name, chosen) for name, chosen in _parameters_by_name(names, parameters)
     }
     _check_options("compare", classifiers.values(), options)
-    samples = read_samples(source)
-    _check_lengths(source, samples, scale)
+    check_alike(sources)
+    samples = read_samples(*sources)
+    _check_lengths(sources, samples, scale)
     studies = {}
-    with _fits_of_study(source.path):
+    with _fits_of_study(name_of(sources)):
         for name, classifier in classifiers.items():
-            model = with_columns(classifier, source, samples.X, scale)
+            model = with_columns(classifier, sources[0], samples.X, scale)
             studies[name] = parameter_search(model, {}, samples.X, samples.y, cv=folds, **options)
     comparison = compare_studies(studies)
     if as_json:
@@ -184,10 +189,10 @@ def study(
     """Run a double cross-validation, print its result, and return the exit code."""
     from margins.model_selection import Halving, double_cross_validation, parameter_search
 
-    source, parameters, grid = read(data), parameters_of(settings), _grid(grid)
+    sources, parameters, grid = read(data), parameters_of(settings), _grid(grid)
     check_output()
     if output is not None:
-        check_replaceable(output, STUDY, [source.path], force)
+        check_replaceable(output, STUDY, [source.path for source in sources], force)
     kernels = grid.get("kernel", ())
     classifier = make_classifier(algorithm, parameters, kernels)
     for key, values in grid.items():
@@ -196,14 +201,15 @@ def study(
         for value in values:
             make_classifier(algorithm, {**parameters, key: value}, kernels)
     _check_options("study", [classifier], options, cache)
-    model, samples = model_and_samples(classifier, scale, source)
-    _check_lengths(source, samples, scale)
+    check_alike(sources)
+    model, samples = model_and_samples(classifier, scale, *sources)
+    _check_lengths(sources, samples, scale)
     if model is not classifier:
         grid = {f"classifier__{key}": values for key, values in grid.items()}
     options["cache"] = cache
     has_choice = any(len(values) > 1 for values in grid.values())
     grid = grid if halving is None else Halving(grid, halving)
-    with _fits_of_study(source.path):
+    with _fits_of_study(name_of(sources)):
         if has_choice or halving is not None:
             options |= {"outer": outer, "inner": inner}
             result = double_cross_validation(model, grid, samples.X, samples.y, **options)
@@ -248,13 +254,13 @@ def _check_options(command, classifiers, options, cache=None):
             raise unreadable(str(error)) from error
 
 
-def _check_lengths(source, samples, scale):
+def _check_lengths(sources, samples, scale):
     """Raise CommandError, before the first fit, if the norm of a row is too large for every fit."""
-    if scale or source.is_table:
+    if scale or sources[0].is_table:
         return
     from margins.data.binary_data import check_lengths, rows_of
 
-    with samples_of(source.path):
+    with samples_of(name_of(sources)):
         check_lengths(rows_of(samples.X).sqnorms())
 
 

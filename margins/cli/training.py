@@ -23,7 +23,7 @@ PROVEN = ("gap", "fraction", "improvement", "primal", "dual", "margin", "upper_b
 def train(files, output, stream, algorithm, parameters, read, scale, force, quiet, as_json):
     """Train a classifier on files, write it to a model file, and return the exit code."""
     data, path = files_and_model(files, output)
-    sources = [read(name) for name in data]
+    sources = read(*data)
     check_replaceable(path, MODEL, [source.path for source in sources], force)
     if as_json or not quiet:
         check_output()
@@ -84,7 +84,7 @@ def files_and_model(files, output):
     if len(files) == 1 and files[0] == "-":
         raise click.MissingParameter(param_hint="'MODEL'", param_type="argument")
     if len(files) == 1:  # as LIBLINEAR and LIBSVM do
-        return list(files), f"{os.path.basename(files[0])}.model"
+        return list(files), f"{os.path.basename(os.path.normpath(files[0]))}.model"
     if len(files) > 2:
         raise CommandError(
             f"train takes DATA and MODEL, or any number of data files with -o MODEL. Got {len(files)} "

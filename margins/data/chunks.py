@@ -133,7 +133,8 @@ class Chunks(Sequence[Any]):
         ----------
         paths : str, path, or sequence of str and paths
             Files, in this order. A str may be a pattern, such as ``"big/*.parquet"``, whose files are
-            sorted.
+            sorted. A folder, as Spark and dask write it, stands for its files, in the order of their
+            numbers, without those that are empty or start with "_" or ".".
         target : str
             Column of the labels.
         columns : sequence of str, optional

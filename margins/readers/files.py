@@ -14,7 +14,7 @@ QUOTED = rb'"(?:(?<=[%b\r\n]")|(?<=\A"))[^"]*(?:""[^"]*)*("?)'  # a literal firs
 
 
 def files_of(paths, name):
-    """Return the files that `paths` refers to (list of str)."""
+    """Return the files that `paths`, a path, a pattern or a list, refers to (list of str)."""
     if isinstance(paths, str | os.PathLike):
         text = os.fspath(paths)
         files = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
@@ -22,11 +22,34 @@ def files_of(paths, name):
         raise ValueError(f"paths of {name} must be a path, a pattern, or a list. Got {paths!r}.")
     else:
         files = [os.fspath(path) for path in paths]
+    files = [file for path in files for file in files_in(path)]
     missing = [path for path in files if not os.path.isfile(path)]
     if missing or not files:
         got = repr(missing[0]) if missing else f"no file for {paths!r}"
         raise ValueError(f"paths of {name} must be files. Got {got}.")
     return files
+
+
+def files_in(path):
+    """Return the files of a data set in a folder, as Spark and dask write it; a file: itself.
+
+    Their order is that of their names, numbers by value. Names with a leading "_" or "." are not data,
+    and empty files have no samples.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    entries = [entry for entry in os.scandir(path) if not entry.name.startswith(("_", "."))]
+    if folder := next((entry.path for entry in entries if entry.is_dir()), None):
+        raise ValueError(f"{path}: a folder of data must hold only files. Got the folder {folder!r}.")
+    files = {entry.name: entry.path for entry in entries if entry.stat().st_size}
+    if not files:
+        raise ValueError(f"{path}: a folder of data must hold a file that is not empty. Got none.")
+    return [files[name] for name in sorted(files, key=_with_numbers)]
+
+
+def _with_numbers(name):
+    """Return a name as a list in which numbers are compared by value."""
+    return [int(text) if text.isdecimal() else text for text in re.split(r"(\d+)", name)]
 
 
 def check_not_empty(parts, paths, name):
