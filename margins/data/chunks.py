@@ -59,8 +59,8 @@ class Chunks(Sequence[Any]):
     `of_rows` divides arrays in memory or in files:
 
     >>> X, y = make_classification(1000, random_state=0)
-    >>> len(Chunks.of_rows(X, y, n_rows=300))
-    4
+    >>> Chunks.of_rows(X, y, n_rows=300)
+    <Chunks: 4 chunks, 1000 rows, 20 columns>
     """
 
     def __init__(self, parts: Any) -> None:
@@ -272,6 +272,17 @@ class Chunks(Sequence[Any]):
             "transformer by its partial_fit, chunk by chunk, and pass chunks.map(transformer.transform)."
         )
 
+    def __repr__(self) -> str:
+        # Items of other sequences may be read from a file whenever they are looked up.
+        parts = self.parts if isinstance(self.parts, list | tuple) else [None] * len(self)
+        paths, rows, columns = zip(*(getattr(part, "facts", (None,) * 3) for part in parts), strict=True)
+        n_files = len({path for path in paths if path is not None})
+        counts = [f"{len(self)} chunk{'s' * (len(self) > 1)}"]
+        counts[0] += f" of {n_files} file{'s' * (n_files > 1)}" if n_files else ""
+        counts += [f"{sum(rows)} rows" if None not in rows else "rows not counted"]
+        counts += [f"{columns[0]} columns"] if columns[0] is not None else []
+        return f"<Chunks: {', '.join(counts)}>"
+
     def __len__(self) -> int:
         return len(self.parts)
 
@@ -292,6 +303,11 @@ class Transformed:
     def __init__(self, chunks, index, transform):
         self._chunks, self._index, self._transform = chunks, index, transform
 
+    @property
+    def facts(self):
+        """The path and the number of rows of the chunk; the columns depend on the transform."""
+        return *getattr(self._chunks.parts[self._index], "facts", (None,) * 3)[:2], None
+
     def __call__(self):
         X, *others = self._chunks[self._index]
         return (self._transform(X), *others)
@@ -305,6 +321,11 @@ class RowsReader:
 
     def __init__(self, X, y, weight, begin, end):
         self._X, self._y, self._weight, self._rows = X, y, weight, slice(begin, end)
+
+    @property
+    def facts(self):
+        """The path, None, and the numbers of rows and columns of X."""
+        return None, len(range(self._X.shape[0])[self._rows]), self._X.shape[1]
 
     def __call__(self):
         X = self._X.iloc[self._rows] if hasattr(self._X, "iloc") else self._X[self._rows]

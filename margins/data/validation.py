@@ -7,6 +7,7 @@ scikit-learn does not check but compiled loops rely on: valid sparse indices and
 
 import datetime
 import math
+import os
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -289,6 +290,11 @@ def _checked(X, name):
         check_no_times(X, name)
     if not is_plain(X):
         check_in_memory(X, name)
+        if isinstance(X, str | os.PathLike):
+            raise ValueError(
+                f"{name} must hold numbers. Got the {type(X).__name__} {os.fspath(X)!r}. To read "
+                "files, pass Chunks of margins.data.chunks: from_parquet, from_csv or from_svmlight."
+            )
         if hasattr(X, "columns"):
             from margins.data.frames import flattened
 

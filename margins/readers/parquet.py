@@ -38,6 +38,7 @@ class RowGroup(NamedTuple):
 
     path: str
     group: int
+    n_rows: int
     names: list[str]
     kinds: dict[str, str]  # of the values of each column, by `kind_of_type`
     widths: dict[str, int]  # of the columns of vectors
@@ -52,7 +53,9 @@ def row_groups(paths):
     for path in paths:
         file, names, widths = opened(path, path)
         kinds = {name: kind_of_type(file.schema_arrow.field(name).type) for name in names}
-        parts += [RowGroup(path, group, names, kinds, widths) for group in range(file.num_row_groups)]
+        for group in range(file.num_row_groups):
+            n_rows = file.metadata.row_group(group).num_rows
+            parts.append(RowGroup(path, group, n_rows, names, kinds, widths))
     check_not_empty(parts, paths, "Chunks.from_parquet")
     return parts
 

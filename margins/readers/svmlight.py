@@ -142,6 +142,12 @@ class LinesOfSvmlight(NamedTuple):
     zero_based: bool
     warned_paths: set[str]  # whose skipped fields have caused a warning; shared by readers, and updated
     option: str
+    n_rows: int | None = None  # None: not counted
+
+    @property
+    def facts(self):
+        """The path, and the numbers of rows and columns of X."""
+        return self.path, self.n_rows, self.n_features
 
     def __call__(self):
         return matrix_of(self.arrays(), self.n_features)
@@ -182,8 +188,9 @@ def svmlight_parts(paths, n_features, zero_based, n_bytes=TEXT_BYTES, option="ze
     parts = [LinesOfSvmlight(*byte_range, *options) for byte_range in ranges]
     if n_features is not None:
         return parts
-    d = max(part.arrays().shape[1] for part in parts)
-    return [part._replace(n_features=d) for part in parts]
+    shapes = [part.arrays().shape for part in parts]
+    d = max(d for _, d in shapes)
+    return [part._replace(n_features=d, n_rows=m) for part, (m, _) in zip(parts, shapes, strict=True)]
 
 
 def matrix_of(arrays, n_features=None):

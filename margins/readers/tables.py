@@ -115,6 +115,11 @@ class SamplesOfPart(NamedTuple):
     columns: TableColumns
     kind: str | None
 
+    @property
+    def facts(self):
+        """The path, the number of rows, None for CSV, and the number of columns of X."""
+        return self.part.path, getattr(self.part, "n_rows", None), len(self.columns.features)
+
     def __call__(self):
         table = self.part(self.columns.read)
         with located(table):

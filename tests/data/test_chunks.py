@@ -122,3 +122,18 @@ def test_rows_of_data_frames_keep_the_names_of_columns(library):
     assert classifier.score(frame, X[:, 0] > 0) > 0.9
     with pytest.raises(ValueError, match="feature names"):
         classifier.predict(frame[["a", "b"]])
+
+
+def test_repr_says_what_is_known_without_reading():
+    X, y = np.zeros((50, 3)), np.arange(50)
+    chunks = Chunks.of_rows(X, y, n_rows=20)
+    assert repr(chunks) == "<Chunks: 3 chunks, 50 rows, 3 columns>"
+    assert repr(chunks.map(np.sqrt)) == "<Chunks: 3 chunks, 50 rows>"
+    assert repr(Chunks([lambda: 1 / 0])) == "<Chunks: 1 chunk, rows not counted>"
+
+
+def test_a_path_is_no_matrix(tmp_path):
+    classifier = margins.MarginClassifier()
+    for path in ("big/*.parquet", tmp_path):
+        with pytest.raises(ValueError, match="X of MarginClassifier must .* pass Chunks of"):
+            classifier.fit(path)

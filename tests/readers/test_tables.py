@@ -63,6 +63,7 @@ PARAMS = {"categories": {"city": CITIES}, "sample_weight": "weight"}
 def test_row_groups_of_parquet_are_chunks(table, parquet):
     chunks = Chunks.from_parquet(parquet, "label", **PARAMS)
     assert len(chunks) == 3 + 4
+    assert repr(chunks) == "<Chunks: 7 chunks of 2 files, 60 rows, 6 columns>"
     assert chunks[0][0].columns.tolist() == expected(table).columns.tolist()
     X, y, weight = joined(chunks)
     assert_array_equal(X, expected(table))
@@ -81,7 +82,8 @@ def test_lines_of_csv_are_chunks_also_if_values_are_quoted(table, tmp_path):
         assert_array_equal(y, table["label"])
         assert_allclose(weight, table["weight"])
     assert len(parts) == 1 and len(csv_parts([path], "label", None, None, None, 400)) > 4
-    assert len(Chunks.from_csv(path, "label", **PARAMS)) == 1
+    chunks = Chunks.from_csv(path, "label", **PARAMS)
+    assert repr(chunks) == "<Chunks: 1 chunk of 1 file, rows not counted, 6 columns>"
 
 
 def test_lines_of_svmlight_are_chunks(tmp_path):
@@ -97,7 +99,9 @@ def test_lines_of_svmlight_are_chunks(tmp_path):
         assert_array_equal(np.concatenate([part[1] for part in found]), y)
     chunks = Chunks.from_svmlight([path, path], n_features=20)
     assert chunks[0][0].shape == (50, 20) and len(chunks) == 2
-    assert Chunks.from_svmlight(path)[0][0].shape[1] == load_svmlight_file(str(path))[0].shape[1]
+    d = load_svmlight_file(str(path))[0].shape[1]
+    assert Chunks.from_svmlight(path)[0][0].shape[1] == d
+    assert repr(Chunks.from_svmlight(path)) == f"<Chunks: 1 chunk of 1 file, 50 rows, {d} columns>"
 
 
 def test_ranges_end_where_lines_do(tmp_path):
