@@ -8,7 +8,14 @@ from margins.cli.files import contents_of
 from margins.readers.csv import CsvTable, header_of
 from margins.readers.labels import check_present, labels_like, labels_to_train_on
 from margins.readers.parquet import ParquetTable, names_of_features
-from margins.readers.tables import check_names, check_same_columns, kind_in_all, located
+from margins.readers.tables import (
+    categories_of,
+    check_names,
+    check_same_columns,
+    codes_of,
+    kind_in_all,
+    located,
+)
 from margins.readers.values import text_of
 
 TOO_SMALL = "must hold at least one sample and one feature."
@@ -73,6 +80,8 @@ def features_of(source, table, needs_labels, trained=None, unknown=None):
     features = {
         feature: name for name in table.names for feature in names_of_features([name], table.widths)
     }
+    encoded = {} if categorical else categories_of(names, table.names)  # of a model of Chunks
+    features |= {f"{name}={value}": name for name, values in encoded.items() for value in values}
     check_names(source.path, features, names, unreadable)
     named = [*source.categorical, *([target] if needs_labels else ())]
     check_names(source.path, table.names, named, CommandError)
@@ -86,6 +95,9 @@ def features_of(source, table, needs_labels, trained=None, unknown=None):
         column = table.column(name)
         if name in categorical:
             X[name] = _categories(column, trained, unknown)
+        elif name in encoded:
+            codes, values = codes_of(column, encoded[name]), encoded[name]
+            X |= {f"{name}={value}": codes == code for code, value in enumerate(values)}
         elif name in table.widths:
             vectors = column.vectors(table.widths[name])
             X |= zip(names_of_features([name], table.widths), vectors.T, strict=True)

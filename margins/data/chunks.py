@@ -124,7 +124,7 @@ class Chunks(Sequence[Any]):
         target: str,
         *,
         columns: Sequence[str] | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
+        categories: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
         sample_weight: str | None = None,
     ) -> "Chunks":
         """Read Parquet files, one row group at a time.
@@ -139,10 +139,12 @@ class Chunks(Sequence[Any]):
             Column of the labels.
         columns : sequence of str, optional
             Columns of X; None: all other columns.
-        categories : mapping of str to sequence, optional
-            Columns of categories, each with a list of all its values. Each value becomes a column of 0
-            and 1, in this order, named ``column=value``. Numbers and booleans are compared by value (1
-            and 1.0 are equal), other values as text without surrounding blanks; a missing value is "".
+        categories : mapping of str to sequence, or list of str, optional
+            Columns of categories, each with a list of all its values; a list of columns: the values
+            are found now, in all files, and sorted as texts. Each value becomes a column of 0 and 1, in
+            this order, named ``column=value``. Numbers and booleans are compared by value (1 and 1.0
+            are equal), other values as text without surrounding blanks; a missing value is "". Models
+            predict data frames with the original columns, and a dict for one row.
             All other columns must hold finite numbers or booleans, or vectors of numbers: each element
             of a vector becomes a column, ``column[0]``, ``column[1]``, ...
         sample_weight : str, optional
@@ -173,7 +175,7 @@ class Chunks(Sequence[Any]):
         target: str,
         *,
         columns: Sequence[str] | None = None,
-        categories: Mapping[str, Sequence[Any]] | None = None,
+        categories: Mapping[str, Sequence[Any]] | Sequence[str] | None = None,
         sample_weight: str | None = None,
         delimiter: str = ",",
     ) -> "Chunks":

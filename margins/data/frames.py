@@ -1,11 +1,13 @@
-"""Data frames of pandas, polars and pyarrow, in which columns hold vectors."""
+"""Data frames of pandas, polars and pyarrow, in which columns hold vectors, or categories of a model."""
 
 import contextlib
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
 from margins.optional import require
+from margins.readers.tables import categories_of, codes_of
 from margins.readers.values import Column, WrongValue, are_vectors, names_of_elements
 
 # Types of polars and pyarrow whose values are vectors.
@@ -33,6 +35,38 @@ def flattened(X, name):
                 vectors = array.vectors()
             names = names_of_elements(column, vectors.shape[1])
             part = type(X)(vectors, X.index, names, copy=False)
+        frames.append(part)
+    return require(name, "pandas").concat(frames, axis=1)
+
+
+def of_model(X, names, name):
+    """Return a data frame, or a dict for one row, with the features of a model, `names` or None.
+
+    A feature ``column=value``, as `Chunks.from_parquet` names it, is 1 in the rows with this value of
+    ``column``, otherwise 0.
+    """
+    if isinstance(X, Mapping):
+        if names is None:
+            raise ValueError(
+                f"{name} must be an array, shape (n_samples, n_features): only models of named columns "
+                "predict a dict. Got a dict."
+            )
+        X = of_model(require(f"{name}: a dict", "pandas").DataFrame([X]), names, name)
+        return X[[*names]] if set(X.columns) == set(names) else X
+    X = flattened(X, name)
+    columns = X.column_names if hasattr(X, "column_names") else list(X.columns)
+    categories = categories_of(names, columns)
+    if not categories:
+        return X
+    X, frames = _of_pandas(X, name), []
+    for column in columns:
+        part = X[column]
+        if column in categories:
+            values = categories[column]
+            with _column_of(part, name) as array:
+                codes = codes_of(array, values)
+            indicators = codes[:, np.newaxis] == np.arange(len(values))
+            part = type(X)(indicators, X.index, [f"{column}={value}" for value in values])
         frames.append(part)
     return require(name, "pandas").concat(frames, axis=1)
 

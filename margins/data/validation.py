@@ -8,6 +8,7 @@ scikit-learn does not check but compiled loops rely on: valid sparse indices and
 import datetime
 import math
 import os
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -142,7 +143,12 @@ def codes_of(y, classes, name, owner):
 
 def validate_points(estimator, X, samples=None):
     """Validate X, shape (n, d), for predictions, with the features of the estimator or of `samples`."""
-    name = f"X of {type(estimator).__name__}"
+    name, names = f"X of {type(estimator).__name__}", getattr(estimator, "feature_names_in_", None)
+    is_row = isinstance(X, Mapping) and not is_sparse(X)  # as DOK matrices are
+    if is_row or (names is not None and hasattr(X, "columns")):
+        from margins.data.frames import of_model
+
+        X = of_model(X, names, name)
     X = _checked(X, name)
     if samples is not None:
         estimator = _blank(estimator)

@@ -66,8 +66,8 @@ class PredictionsMixin(ClassifierMixin, Declared):
         Parameters
         ----------
         X : array-like, sparse matrix, Chunks, or dask array or data frame, (n_samples, n_features)
-            The labels in Chunks are not read. With ``kernel="precomputed"``: K(x, training sample),
-            shape (n_samples, n_training_samples).
+            The labels in Chunks are not read. A dict by column is one row. With
+            ``kernel="precomputed"``: K(x, training sample), shape (n_samples, n_training_samples).
 
         Returns
         -------
@@ -103,6 +103,7 @@ class PredictionsMixin(ClassifierMixin, Declared):
         Parameters
         ----------
         X : array-like, sparse matrix, Chunks, or dask array or data frame, (n_samples, n_features)
+            A dict by column is one row.
 
         Returns
         -------

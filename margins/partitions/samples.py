@@ -9,7 +9,6 @@ from sklearn.utils.validation import _get_feature_names
 
 from margins._sparse import Rows
 from margins.data.binary_data import augmented_sqnorms, rows_of, without_duplicates
-from margins.data.frames import flattened
 from margins.data.validation import Labels, check_labels, read_labels, validate_matrix
 from margins.tuning import TUNING
 
@@ -130,8 +129,12 @@ class Read(NamedTuple):
 
 def first_reading(X, y, weight, chunk, name):
     """Read a partition for the first time: check its samples, X by `name`, and count them (Read)."""
-    X = flattened(X, name) if hasattr(X, "columns") else X
-    names = _get_feature_names(X) if hasattr(X, "columns") else None
+    names = None
+    if hasattr(X, "columns"):
+        from margins.data.frames import flattened
+
+        X = flattened(X, name)
+        names = _get_feature_names(X)
     X = read_matrix(X, name)
     labels, rows = read_labels(X.shape[0], y, weight, chunk), rows_of(X)
     sqnorms = augmented_sqnorms(rows.sqnorms(), 0.0, hard_margin=False)

@@ -1,6 +1,7 @@
 """Chunks of tables, row groups of Parquet and byte ranges of CSV, and the samples in their columns."""
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -37,7 +38,8 @@ class TableColumns(NamedTuple):
         columns = []
         for name in self.names:
             if name in self.categories:
-                columns += [f"{name}={value}" for value in self.categories[name]]
+                # Predictions find a missing value, such as None, by its text, which is empty.
+                columns += [f"{name}={x if text_of(x) else ''}" for x in self.categories[name]]
             else:
                 columns += names_of_features([name], self.widths)
         return columns
@@ -49,11 +51,13 @@ def columns_of(parts, target, columns, categories, weight):
         raise ValueError(f"columns must be a list of names. Got the str {columns!r}.")
     if columns is not None and not isinstance(columns, Iterable):
         raise ValueError(f"columns must be None or a list of names. Got {columns!r}.")
-    if categories is not None and not isinstance(categories, Mapping):
-        raise ValueError(f"categories must be a dict of lists, by column. Got {categories!r}.")
+    are_found = isinstance(categories, list | tuple)
+    if categories is not None and not are_found and not isinstance(categories, Mapping):
+        allowed = "a dict of lists, by column, or a list of columns"
+        raise ValueError(f"categories must be {allowed}. Got {categories!r}.")
     path, first = parts[0].path, parts[0].names
     names = [name for name in first if name not in (target, weight)] if columns is None else [*columns]
-    original = dict(categories or {})
+    original = dict.fromkeys(categories, [""]) if are_found else dict(categories or {})
     for name, values in original.items():
         if not isinstance(values, Iterable):
             raise ValueError(f"the categories of {name!r} must be a list. Got {values!r}.")
@@ -76,6 +80,7 @@ def columns_of(parts, target, columns, categories, weight):
             raise ValueError(
                 f"{path}: the values of {name!r} must be distinct, in a list. Got {original[name]!r}."
             )
+    categories = values_of(parts, [*categories]) if are_found else categories
     widths = {name: n for name, n in parts[0].widths.items() if name in names and name not in categories}
     chosen = TableColumns(target, tuple(names), categories, weight, widths)
     [(name, count)] = Counter(chosen.features).most_common(1)
@@ -85,6 +90,27 @@ def columns_of(parts, target, columns, categories, weight):
             f"called column=value. Got {name!r} twice. Set columns, or rename one of them."
         )
     return chosen
+
+
+def values_of(parts, names):
+    """Return the values of columns in all parts, as sorted texts (dict of lists, by name)."""
+    values = {name: set() for name in names}
+    for part in parts if names else ():
+        table = part(names)
+        with located(table):
+            for name in names:
+                values[name].update(map(text_of, table.column(name).distinct().values))
+    return {name: sorted(texts) for name, texts in values.items()}
+
+
+def categories_of(features, columns):
+    """Return the values of the columns that `features` of a model name as ``column=value`` (dict)."""
+    known, present, categories = set(features), set(columns), {}
+    for feature in features if known - present else ():
+        heads = {feature[: equals.start()] for equals in re.finditer("=", feature)}
+        for column in heads & present - known:
+            categories.setdefault(column, []).append(feature[len(column) + 1 :])
+    return categories
 
 
 def check_names(path, header, required, error=ValueError):
@@ -143,7 +169,7 @@ class SamplesOfPart(NamedTuple):
         for name in columns.names:
             column = table.column(name)
             if name in columns.categories:
-                codes, n = _codes_of(column, columns.categories[name]), len(columns.categories[name])
+                codes, n = codes_of(column, columns.categories[name]), len(columns.categories[name])
                 X[:, at : at + n] = codes[:, None] == np.arange(n)
                 at += n
             elif name in vectors:
@@ -158,7 +184,7 @@ class SamplesOfPart(NamedTuple):
         return frame, y, table.column(columns.weight).numbers()
 
 
-def _codes_of(column, allowed):
+def codes_of(column, allowed):
     """Return the index in `allowed` of each category (ndarray of int), or raise a WrongValue."""
     code_of = {text_of(value): code for code, value in enumerate(allowed)}
     categories = column.distinct()

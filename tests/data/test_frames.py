@@ -72,3 +72,49 @@ def test_wrong_vectors_have_their_row_and_column(value, error):
     vectors[5] = value
     with pytest.raises(ValueError, match=f"X of MarginClassifier: {error}"):
         margins.MarginClassifier().fit(pandas.DataFrame({"emb": vectors}), LABELS)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table with categories, its samples in Chunks that find them, and its file."""
+    frame = pandas.DataFrame({"age": rng.integers(18, 90, 20), "emb": list(VECTORS)})
+    frame["city"] = rng.choice(["Bonn", "a=b", None], 20)
+    frame["member"] = rng.random(20) < 0.5
+    path = tmp_path / "table.parquet"
+    frame.assign(y=LABELS).to_parquet(path, row_group_size=6)
+    return frame, Chunks.from_parquet(path, "y", categories=["city", "member"]), path
+
+
+def test_values_of_categories_are_found_in_the_files(table):
+    frame, chunks, path = table
+    names = ["city=", "city=Bonn", "city=a=b", "member=False", "member=True"]
+    assert chunks[0][0].columns.tolist() == ["age", "emb[0]", "emb[1]", "emb[2]", *names]
+    stated = {"city": [None, "Bonn", "a=b"], "member": [False, True]}
+    same = Chunks.from_parquet(path, "y", categories=stated)
+    for found, expected in zip(chunks, same, strict=True):
+        pandas.testing.assert_frame_equal(found[0], expected[0])
+
+
+def test_models_of_chunks_predict_the_original_columns(table, tmp_path, capsys):
+    from margins.cli.app import main
+    from margins.persistence import dump
+
+    frame, chunks, path = table
+    classifier = margins.MarginClassifier().fit(chunks)
+    scores = classifier.decision_function(chunks)
+    frames = [frame, pyarrow.Table.from_pandas(frame), frame.astype({"city": "category"})]
+    for each in frames:
+        np.testing.assert_allclose(classifier.decision_function(each), scores, rtol=1e-12)
+    for k in (0, 7):
+        row = frame.iloc[k].to_dict()
+        for order in (row, dict(reversed(row.items()))):
+            np.testing.assert_allclose(classifier.decision_function(order), scores[k : k + 1])
+    with pytest.raises(ValueError, match="row 0: 'city' must be one of '', 'Bonn', 'a=b'. Got 'Rome'"):
+        classifier.predict({**row, "city": "Rome"})
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(frame.drop(columns="age"))
+    with pytest.raises(ValueError, match="only models of named columns predict a dict"):
+        margins.MarginClassifier().fit(VECTORS, LABELS).predict(row)
+    dump(classifier, tmp_path / "m.skops")
+    assert main(["predict", str(tmp_path / "m.skops"), str(path), str(tmp_path / "p"), "-q"]) == 0
+    assert (tmp_path / "p").read_text().split() == list(map(str, classifier.predict(chunks)))
