@@ -37,8 +37,8 @@ def runs(module):
 def cli():
     """Large-margin classifiers that prove how good they are.
 
-    DATA is a file in svmlight's format, CSV or Parquet, which may be compressed (.gz, .bz2, .xz), or a
-    folder of such files; "-" is standard input.
+    DATA is a file in svmlight's format, a table (CSV, Parquet, ARFF) or a matrix (.npy, .npz, .mtx,
+    .h5ad), which may be compressed (.gz, .bz2, .xz), or a folder of such files; "-" is standard input.
     """
 
 

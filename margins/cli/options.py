@@ -9,8 +9,12 @@ from margins.cli.errors import CommandError, samples_in_files
 from margins.optional import require
 from margins.readers.files import files_in
 
-FORMATS = ("auto", "svmlight", "csv", "parquet")
-SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+TABLES = ("csv", "parquet", "arff")
+FORMATS = ("auto", "svmlight", *TABLES, "matrix")
+SUFFIXES = {
+    **{".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arff": "arff"},
+    **dict.fromkeys((".npy", ".npz", ".mtx", ".h5ad"), "matrix"),
+}
 COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 # Options of LIBLINEAR's and LIBSVM's commands, and what they are here.
@@ -57,7 +61,7 @@ class Source(NamedTuple):
 
     path: str  # "-": standard input
     format: str = "auto"  # one of `FORMATS`; "auto": by the extension
-    target: str | None = None  # label column of a table
+    target: str | None = None  # label column of a table; of a matrix: labels in it, or their file
     categorical: tuple[str, ...] = ()  # columns of categories in a table
     zero_based: bool = False  # True: indices in svmlight's format begin at 0
     quiet: bool = False  # True: no notes about features or values that are ignored
@@ -65,7 +69,7 @@ class Source(NamedTuple):
 
     @property
     def kind(self):
-        """The format: "svmlight", "csv" or "parquet"."""
+        """The format: one of `FORMATS` except for "auto"."""
         if self.format != "auto":
             return self.format
         by_default = "svmlight" if self.given_delimiter is None else "csv"
@@ -92,7 +96,7 @@ class Source(NamedTuple):
     @property
     def is_table(self):
         """True if the file has columns with names."""
-        return self.kind != "svmlight"
+        return self.kind in TABLES
 
     @property
     def has_options(self):
@@ -101,10 +105,10 @@ class Source(NamedTuple):
 
     def check_options(self, needs_labels):
         """Raise CommandError if an option is for another format, or --target is needed but missing."""
-        if self.is_table and self.zero_based:
+        if self.kind != "svmlight" and self.zero_based:
             raise CommandError(
-                f"{self.path}: --zero-based is for svmlight's format, but this file is read as a table. "
-                "Leave it out, or give --format svmlight."
+                f"{self.path}: --zero-based is for svmlight's format, but this file is read as "
+                f"{'a table' if self.is_table else 'a matrix'}. Leave it out, or give --format svmlight."
             )
         if self.given_delimiter is not None and self.kind != "csv":
             raise CommandError(
@@ -113,7 +117,14 @@ class Source(NamedTuple):
             )
         if self.is_table and needs_labels and self.target is None:
             raise CommandError(f"{self.path}: a table needs --target NAME, the label column.")
-        if not self.is_table and (self.target is not None or self.categorical):
+        if self.kind == "matrix" and needs_labels and self.target is None:
+            raise CommandError(
+                f"{self.path}: a matrix needs --target, the name of labels in the file (.npz, .h5ad), "
+                "or their file (.npy, or text with one label per line)."
+            )
+        if self.kind == "matrix" and self.categorical:
+            raise CommandError(f"{self.path}: --categorical is for tables. Leave it out.")
+        if self.kind == "svmlight" and (self.target is not None or self.categorical):
             raise CommandError(
                 f"{self.path}: --target and --categorical are for tables, but this file is read in "
                 "svmlight's format. If it is a table, give --format csv or --format parquet."
@@ -129,19 +140,24 @@ def of_source(command):
         type=click.Choice(FORMATS),
         default="auto",
         show_default=True,
-        help="Format of DATA. auto: by its extension (.csv, .tsv, .parquet, otherwise svmlight).",
+        help="Format of DATA. auto: by its extension (.csv, .tsv, .parquet, .arff; matrix: .npy, .npz, "
+        ".mtx, .h5ad; otherwise svmlight).",
     )
     @click.option(
         "--delimiter",
         metavar="CHAR",
         help="Character between columns (CSV), such as ';' or tab. Default: tab for .tsv, else a comma.",
     )
-    @click.option("--target", metavar="NAME", help="Label column (CSV and Parquet).")
+    @click.option(
+        "--target",
+        metavar="NAME",
+        help="Label column of a table. Matrices: their labels, or a file of them.",
+    )
     @click.option(
         "--categorical",
         metavar="NAME,...",
         multiple=True,
-        help="Columns of categories (CSV and Parquet); each category becomes a feature.",
+        help="Columns of categories (tables); each category becomes a feature.",
     )
     @click.option(
         "--zero-based",

@@ -27,7 +27,7 @@ def predict(model, files, output, scores, trusted, read, force, quiet, as_json):
     sources, model_path = read(*data), model
     if as_json:
         check_output()
-    model = read_model(model, trusted, as_file=True)
+    model = read_model(model, trusted, as_file=sources[0].kind == "svmlight")
     if isinstance(model, LinearFile):
         classes, predicted_of = sorted(model.labels), _predicted_by_file
         trained = TrainingColumns(model.n_features, None, {}, classes)

@@ -1,4 +1,4 @@
-"""Samples from files: svmlight, CSV, Parquet."""
+"""Samples from files: svmlight, tables, matrices."""
 
 from typing import Any, NamedTuple
 
@@ -60,6 +60,10 @@ def read_samples(*sources):
         samples = Samples(*read_tables(sources))
         pyarrow.default_memory_pool().release_unused()  # the fit needs it
         return samples
+    if sources[0].kind == "matrix":
+        from margins.cli.matrices import read_matrices
+
+        return Samples(*read_matrices(sources))
     return Samples(*matrix_of(arrays_of(sources)))
 
 
@@ -120,7 +124,8 @@ class TrainingColumns(NamedTuple):
         import numpy as np
 
         names = samples.X.columns.tolist() if source.is_table else None
-        classes, first_index = np.unique(samples.y), None if source.is_table else source.first_index
+        first_index = source.first_index if source.kind == "svmlight" else None
+        classes = np.unique(samples.y)
         categories = {name: samples.X[name].unique().tolist() for name in source.categorical}
         return cls(samples.X.shape[1], names, categories, classes, first_index)
 
@@ -142,6 +147,10 @@ def read_points(source, trained, *, needs_labels):
             lacking = "categories that are not in the model become zeros"
             note_of(source, f"{source.path}: {lacking}: {'; '.join(unknown)}.")
         return Samples(X, y)
+    if source.kind == "matrix":
+        from margins.cli.matrices import read_matrix
+
+        return Samples(*read_matrix(source, needs_labels, trained))
     X, y = matrix_of(read_point_arrays(source, trained))
     if X.shape[1] > d:
         X = X[:, :d]
@@ -152,6 +161,8 @@ def read_points(source, trained, *, needs_labels):
 
 def read_training_samples(sources, trained):
     """Return the Samples of all files that a model was trained on, with its features."""
+    if sources[0].kind == "matrix":
+        return read_samples(*sources)
     if sources[0].is_table:
         parts = [read_points(source, trained, needs_labels=True) for source in sources]
         if len(parts) == 1:

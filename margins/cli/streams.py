@@ -68,6 +68,10 @@ def _size_of(source):
         length = int.from_bytes(last_bytes, "little") if module == "gzip" else 0
         size = max(COMPRESSION * status.st_size, length)
         return BYTES_OF_TEXT * size, "compressed. Decompress it"
+    if source.kind == "matrix":
+        return 2 * status.st_size, "a matrix"
+    if source.kind == "arff":
+        return BYTES_OF_TEXT * status.st_size, "ARFF. Convert it to CSV or Parquet"
     if source.kind == "parquet":
         return status.st_size + BYTES_OF_VALUE * _n_values(source.path), None
     return BYTES_OF_TEXT * status.st_size, None

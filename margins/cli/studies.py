@@ -18,7 +18,7 @@ def explain(data, parameters, read, scale, as_json):
     check_output()
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
-    is_text = not (scale or sources[0].is_table)
+    is_text = sources[0].kind == "svmlight" and not scale
     classifier.is_light = is_text and usual_classifier("auto", parameters) is not None
     model, samples = model_and_samples(classifier, scale, *sources)
     with samples_of(name_of(sources)):

@@ -1,5 +1,6 @@
 """Samples from tables; a value that is not allowed is reported with its place."""
 
+import csv
 import functools
 import io
 
@@ -63,11 +64,36 @@ def table_of(source):
         if source.kind == "csv":
             names, begin = header_of(io.BytesIO(contents), source.path, source.delimiter)
             table = CsvTable(source.path, names, source.delimiter, contents, begin)
+        elif source.kind == "arff":
+            table = ParquetTable(source.path, _parquet_of_arff(contents, source.path))
         else:
             table = ParquetTable(source.path, io.BytesIO(contents))
     if not len(table):
         raise unreadable(f"{source.path}: {TOO_SMALL}")
     return table
+
+
+def _parquet_of_arff(contents, path):
+    """Return the rows of an ARFF file as a Parquet file in memory."""
+    import pyarrow
+    from pyarrow import parquet
+    from scipy.io import arff
+
+    limit = csv.field_size_limit()
+    try:
+        rows, _ = arff.loadarff(io.StringIO(contents.decode()))
+    except Exception as error:  # SciPy raises errors of many types
+        problem = f"SciPy cannot read it as ARFF: {type(error).__name__}: {error}. Convert it to CSV."
+        raise unreadable(f"{path}: {problem}") from error
+    finally:
+        csv.field_size_limit(limit)  # SciPy raises it, for all files of the process
+    columns = {name: rows[name] for name in rows.dtype.names}
+    for name, values in columns.items():
+        if values.dtype.kind == "S":
+            columns[name] = [None if value == b"?" else value.decode() for value in values.tolist()]
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), file)
+    return file
 
 
 def features_of(source, table, needs_labels, trained=None, unknown=None):

@@ -32,7 +32,8 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
         models.check_as_text(path, sources[0], scale)
     else:
         require("margins train", "skops")  # which writes the model file
-    usual = direct.usual_classifier(algorithm, parameters) if as_text and not stream else None
+    may_be_direct = as_text and not stream and sources[0].kind == "svmlight"
+    usual = direct.usual_classifier(algorithm, parameters) if may_be_direct else None
     is_direct = usual is not None
     # Either reports wrong parameters before wrong files.
     classifier = models.checked(usual) if is_direct else models.make_classifier(algorithm, parameters)
@@ -59,7 +60,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
                 show("training")
             messages = _fit(model, classifier, samples, is_direct, show)
         trained = time.perf_counter()
-        if not sources[0].is_table:  # files to predict are read in the same way
+        if sources[0].kind == "svmlight":  # files to predict are read in the same way
             classifier_of(model).first_index_ = sources[0].first_index
         contents = models.contents_of_model(model, as_text)
     write_whole(path, contents)
