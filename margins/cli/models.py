@@ -7,6 +7,8 @@ from margins.cli.samples import (
     TrainingColumns,
     check_alike,
     classifier_of,
+    is_precomputed,
+    read_kernel,
     read_samples,
     read_training_samples,
 )
@@ -185,7 +187,8 @@ def with_columns(classifier, source, X, scale):
 
 def model_and_samples(classifier, scale, *sources):
     """Return the classifier or pipeline that a command fits or explains, and the samples."""
-    samples = read_samples(*sources)
+    is_kernel = sources[0].kind == "svmlight" and is_precomputed(classifier)
+    samples = read_kernel(sources) if is_kernel else read_samples(*sources)
     return with_columns(classifier, sources[0], samples.X, scale), samples
 
 
@@ -198,12 +201,7 @@ def read_model(path, trusted=(), as_file=False):
             return model
         from margins.interchange.libsvm import classifier_of_file
 
-        classifier = classifier_of_file(model, path)
-        if classifier.kernel == "precomputed":
-            raise unreadable(
-                f"{path}: a precomputed kernel is for Python: margins.interchange.load_libsvm."
-            )
-        return classifier
+        return classifier_of_file(model, path)
     require(f"{path}: reading a model file", "skops")
     from margins import persistence
 

@@ -210,7 +210,7 @@ PARAMETERS = (
     ("C", "-C", "FLOAT", "Penalty of the soft margin. inf: the hard margin."),
     ("eps", "--eps", "FLOAT", "Accuracy to prove."),
     ("loss", "--loss", "NAME", "Loss: squared_hinge or hinge."),
-    ("kernel", "--kernel", "NAME", "Kernel: linear, rbf, poly or sigmoid."),
+    ("kernel", "--kernel", "NAME", "Kernel: linear, rbf, poly, sigmoid or precomputed."),
     ("gamma", "--gamma", "FLOAT", "Parameter of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Maximum number of full epochs."),
     ("max_time", "--max-time", "SECONDS", "Time limit for training."),

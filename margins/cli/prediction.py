@@ -10,6 +10,7 @@ from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import (
     TrainingColumns,
     check_alike,
+    is_precomputed,
     name_of,
     read_point_arrays,
     read_points,
@@ -154,6 +155,8 @@ def certify(
 
     model = read_model(model, trusted)
     X, y = read_training_samples(sources, TrainingColumns.of(model))
+    if is_precomputed(model):  # a text states no training sample after the last support vector
+        model.n_features_in_ = max(model.n_features_in_, X.shape[1])
     weights = None if class_weight is None else class_weight_of(class_weight)
     given = {"C": C, "alpha": alpha, "loss": loss, "class_weight": weights}
     given["penalize_intercept"] = False if free_intercept else None

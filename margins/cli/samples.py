@@ -10,6 +10,7 @@ from margins.readers.svmlight import LARGEST_INDEX, matrix_of, note_of_skipped, 
 # For training. A fit has several weight vectors per class, each of a gigabyte at this size: a larger
 # index is more likely a mistake than a feature.
 MOST_FEATURES = 2**27
+ZERO_BASED = "--zero-based, or --kernel precomputed if 0:i numbers the samples, as in LIBSVM"
 
 
 def check_alike(sources):
@@ -44,7 +45,7 @@ def read_arrays(source, *, to_train):
     source.check_options(needs_labels=True)
     path, zero_based = source.path, source.zero_based
     largest = MOST_FEATURES - zero_based if to_train else LARGEST_INDEX
-    arrays = parsed(contents_of(path), path, zero_based, largest, "--zero-based")
+    arrays = parsed(contents_of(path), path, zero_based, largest, ZERO_BASED)
     if arrays.skipped:
         note_of(source, note_of_skipped(path, arrays.skipped))
     return arrays
@@ -109,6 +110,7 @@ class TrainingColumns(NamedTuple):
     categories: dict[str, list[Any]]  # by name of the column
     classes: Any  # ndarray
     first_index: int | None = None  # in svmlight's format, 0 or 1; None: not known, or a table
+    is_precomputed: bool = False  # True: the features are kernel values
 
     @classmethod
     def of(cls, model):
@@ -116,7 +118,8 @@ class TrainingColumns(NamedTuple):
         names = getattr(model, "feature_names_in_", None)
         names = None if names is None else names.tolist()
         first_index = getattr(classifier_of(model), "first_index_", None)
-        return cls(model.n_features_in_, names, _categories_of(model), model.classes_, first_index)
+        facts = names, _categories_of(model), model.classes_, first_index, is_precomputed(model)
+        return cls(model.n_features_in_, *facts)
 
     @classmethod
     def on(cls, source, samples):
@@ -151,6 +154,14 @@ def read_points(source, trained, *, needs_labels):
         from margins.cli.matrices import read_matrix
 
         return Samples(*read_matrix(source, needs_labels, trained))
+    if trained.is_precomputed and source.kind == "svmlight":
+        unlimited = trained._replace(n_features=LARGEST_INDEX + 1, first_index=None)
+        X, y = matrix_of(read_point_arrays(source._replace(zero_based=True), unlimited))
+        K = kernel_values(X, source.path)
+        if K.shape[1] < d:
+            allowed = f"must have the kernel values of {d} training samples, with indices from 1"
+            raise unreadable(f"{source.path}: {allowed}. Got {K.shape[1]}.")
+        return Samples(K[:, :d], y)  # a text model knows no sample after its last support vector
     X, y = matrix_of(read_point_arrays(source, trained))
     if X.shape[1] > d:
         X = X[:, :d]
@@ -163,6 +174,8 @@ def read_training_samples(sources, trained):
     """Return the Samples of all files that a model was trained on, with its features."""
     if sources[0].kind == "matrix":
         return read_samples(*sources)
+    if trained.is_precomputed and sources[0].kind == "svmlight":
+        return read_kernel(sources)
     if sources[0].is_table:
         parts = [read_points(source, trained, needs_labels=True) for source in sources]
         if len(parts) == 1:
@@ -205,6 +218,30 @@ def read_point_arrays(source, trained, *, may_have_more=True):
         indices = f"index {largest}" if len(unknown) == 1 else f"{len(unknown)} indices up to {largest}"
         note_of(source, f"{source.path}: features that are not in the model are left out: {indices}.")
     return arrays
+
+
+def read_kernel(sources):
+    """Return the Samples of files of LIBSVM's precomputed kernel, whose X is K(sample, sample)."""
+    samples, name = read_samples(*(each._replace(zero_based=True) for each in sources)), name_of(sources)
+    K = kernel_values(samples.X, name)
+    for k, number in enumerate(samples.X[:, [0]].toarray().ravel().tolist(), 1):
+        if number != k:
+            problem = "the samples of a precomputed kernel must be numbered from 1"
+            raise unreadable(f"{name}: {problem}. Got 0:{number:g} for sample {k}.")
+    return samples._replace(X=K)
+
+
+def kernel_values(X, path):
+    """Return K of the samples ``0:i 1:K(x, x_1) 2:K(x, x_2) ...`` (ndarray)."""
+    if X.shape[1] < 2 or not X[:, [0]].toarray().all():
+        problem = "each sample of a precomputed kernel must start with 0:i, its number"
+        raise unreadable(f"{path}: {problem}.")
+    return X[:, 1:].toarray()
+
+
+def is_precomputed(model):
+    """Return whether a model, fitted or not, reads kernel values."""
+    return getattr(classifier_of(model), "kernel", None) == "precomputed"
 
 
 def classifier_of(model):

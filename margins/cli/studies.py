@@ -7,7 +7,14 @@ from margins.cli.errors import DONE, FAILED, NOT_PROVEN, CommandError, samples_o
 from margins.cli.files import STUDY, check_output, check_replaceable, write_whole
 from margins.cli.models import make_classifier, model_and_samples, parameters_of, value_of, with_columns
 from margins.cli.output import live_progress, note, print_json
-from margins.cli.samples import TrainingColumns, check_alike, name_of, read_points, read_samples
+from margins.cli.samples import (
+    TrainingColumns,
+    check_alike,
+    is_precomputed,
+    name_of,
+    read_points,
+    read_samples,
+)
 from margins.optional import require
 from margins.text import aligned
 
@@ -62,7 +69,7 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
     model, samples = model_and_samples(classifier, scale, *sources)
-    trained = TrainingColumns.on(sources[0], samples)
+    trained = TrainingColumns.on(sources[0], samples)._replace(is_precomputed=is_precomputed(classifier))
     tested = [read_points(each, trained, needs_labels=True) for each in tests]
     with live_progress(not quiet) as show, samples_of(name_of(sources)):
         X = _prepared(model, samples)

@@ -189,14 +189,7 @@ def test_certify_reads_each_file_once_and_like_the_file_of_the_training(run, tra
     assert run("certify", tmp_path / "zero.skops", from_zero, "--json").json["n_different"] == 0
 
 
-def test_models_that_the_shell_cannot_use_and_notes_that_are_no_models(run, train_file, tmp_path):
-    model = tmp_path / "precomputed"
-    model.write_text(
-        "svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\n"
-        "nr_sv 1 1\nSV\n1 0:1\n-1 0:2\n"
-    )
-    result = run("predict", model, train_file)
-    assert result.code == 3 and "precomputed kernel is for Python" in result.err
+def test_notes_that_are_no_models_are_kept(run, train_file, tmp_path):
     notes = tmp_path / "notes"
     notes.write_text("solver_type of heat pumps\nmore notes\n")
     assert run("train", train_file, notes).code == 3 and "heat pumps" in notes.read_text()
