@@ -231,7 +231,8 @@ def in_parts(estimator, method, X, dtype, n_columns=None):
     name, function = estimator._display_name(method), getattr(estimator, method)
     if isinstance(X, Chunks):
         return by_chunks(X, function, name)
-    check_dimensions(name, X, estimator.n_features_in_)
+    # A data frame may have columns of vectors or categories: its features are checked in each part.
+    check_dimensions(name, X, None if hasattr(X, "columns") else estimator.n_features_in_)
     return by_blocks(X, function, dtype, n_columns)
 
 

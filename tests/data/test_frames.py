@@ -58,6 +58,16 @@ def test_vectors_next_to_numbers_and_in_chunks_of_a_frame():
         assert_array_equal(classifier.predict(frame), classifier.predict(chunks))
 
 
+def test_partitions_of_dask_may_hold_vectors():
+    dask = pytest.importorskip("dask.dataframe")
+    frame = pyarrow.table({"emb": FIXED}).to_pandas(types_mapper=pandas.ArrowDtype)
+    X, y = (dask.from_pandas(each, npartitions=2) for each in (frame, pandas.Series(LABELS)))
+    classifier = margins.MarginClassifier().fit(X, y)
+    assert_array_equal(classifier.predict(X), classifier.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(X.rename(columns={"emb": "b"})).compute()
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [
