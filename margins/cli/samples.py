@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from margins.cli.errors import CommandError, unreadable
 from margins.cli.files import contents_of
 from margins.cli.output import note
+from margins.readers.files import few
 from margins.readers.svmlight import LARGEST_INDEX, matrix_of, note_of_skipped, parsed
 
 # For training. A fit has several weight vectors per class, each of a gigabyte at this size: a larger
@@ -140,8 +141,8 @@ def read_points(source, trained, *, needs_labels):
         if source.categorical and set(source.categorical) != set(trained.categories):
             raise CommandError(
                 f"{source.path}: --categorical must be left out, or name the columns of categories in "
-                f"the model's training data, {_few(list(trained.categories)) or 'none'}. "
-                f"Got {_few(source.categorical)}."
+                f"the model's training data, {few(list(trained.categories)) or 'none'}. "
+                f"Got {few(source.categorical)}."
             )
         from margins.cli.tables import read_table
 
@@ -194,7 +195,7 @@ def read_point_arrays(source, trained, *, may_have_more=True):
     d, names = trained.n_features, trained.names
     if names is not None:
         raise CommandError(
-            f"{source.path}: the model was trained on a table with columns {_few(names)}, but this file "
+            f"{source.path}: the model was trained on a table with columns {few(names)}, but this file "
             "is read in svmlight's format. If it is a table, give --format csv or --format parquet."
         )
     if source.is_table:
@@ -266,8 +267,3 @@ def _categories_of(model):
         if step == "categories"
         for name, categories in zip(columns, encoder.categories_, strict=True)
     }
-
-
-def _few(names):
-    text = ", ".join(map(repr, names[:8]))
-    return f"{text} and {len(names) - 8} more" if len(names) > 8 else text

@@ -21,7 +21,7 @@ def flattened(X, name):
     """
     if hasattr(X, "iloc"):
         kinds = [getattr(dtype, "kind", "O") for dtype in X.dtypes] if X.ndim == 2 and X.shape[0] else []
-        columns = [k for k, kind in enumerate(kinds) if kind == "O" and np.ndim(X.iloc[0, k]) == 1]
+        columns = [k for k, kind in enumerate(kinds) if kind == "O" and _has_vectors(X.iloc[:100, k])]
     else:
         types = getattr(getattr(X, "schema", None), "types", getattr(X, "dtypes", ()))
         columns = [k for k, type_ in enumerate(types) if VECTORS.match(str(type_).lower())]
@@ -37,6 +37,10 @@ def flattened(X, name):
             part = type(X)(vectors, X.index, names, copy=False)
         frames.append(part)
     return require(name, "pandas").concat(frames, axis=1)
+
+
+def _has_vectors(values):
+    return any(np.ndim(value) == 1 for value in values)
 
 
 def of_model(X, names, name):

@@ -38,6 +38,8 @@ def files_in(path):
     """
     if not os.path.isdir(path):
         return [path]
+    if os.path.isdir(os.path.join(path, "_delta_log")):
+        raise ValueError(f"{path}: is a Delta table, with files of deleted rows. Give a list of files.")
     entries = [entry for entry in os.scandir(path) if not entry.name.startswith(("_", "."))]
     if folder := next((entry.path for entry in entries if entry.is_dir()), None):
         raise ValueError(f"{path}: a folder of data must hold only files. Got the folder {folder!r}.")
@@ -50,6 +52,12 @@ def files_in(path):
 def _with_numbers(name):
     """Return a name as a list in which numbers are compared by value."""
     return [int(text) if text.isdecimal() else text for text in re.split(r"(\d+)", name)]
+
+
+def few(names, n=8):
+    """Return names for a message, of which those after the first `n` are counted (str)."""
+    others = f" and {len(names) - n} more" if len(names) > n else ""
+    return ", ".join(map(repr, [*names][:n])) + others
 
 
 def check_not_empty(parts, paths, name):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from margins.readers.csv import hint_of_delimiter, lines_of_csv
-from margins.readers.files import TEXT_BYTES
+from margins.readers.files import TEXT_BYTES, few
 from margins.readers.labels import check_present, kind_of, labels_of
 from margins.readers.parquet import names_of_features, row_groups
 from margins.readers.values import WrongValue, text_of
@@ -117,7 +117,7 @@ def check_names(path, header, required, error=ValueError):
     """Raise an error if a table lacks a required column."""
     present = set(header)
     if missing := [name for name in required if name not in present]:
-        available = f"Columns: {', '.join(map(repr, header))}.{hint_of_delimiter(header)}"
+        available = f"Columns: {few(header, 20)}.{hint_of_delimiter([*header])}"
         raise error(f"{path}: there is no column {missing[0]!r}. {available}")
 
 
@@ -125,7 +125,7 @@ def check_same_columns(headers):
     """Raise a ValueError if the columns of tables, a dict by path, are not those of the first."""
     (first_path, first), *others = headers.items()
     for path, header in others:
-        available = f"Columns: {', '.join(map(repr, header))}."
+        available = f"Columns: {few(header, 20)}."
         if missing := set(first).difference(header):
             name = min(missing, key=first.index)
             raise ValueError(f"{path}: there is no column {name!r}, which {first_path} has. {available}")

@@ -68,6 +68,12 @@ def test_partitions_of_dask_may_hold_vectors():
         classifier.predict(X.rename(columns={"emb": "b"})).compute()
 
 
+def test_the_first_vector_may_be_missing():
+    frame = pandas.DataFrame({"emb": [None, *VECTORS[1:]]})
+    with pytest.raises(ValueError, match="row 0: 'emb' must be a vector of 3 numbers. Got None"):
+        margins.MarginClassifier().fit(frame, LABELS)
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [

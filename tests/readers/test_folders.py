@@ -71,3 +71,6 @@ def test_a_folder_without_data_or_with_folders_is_an_error(tmp_path, capsys):
         Chunks.from_svmlight(tmp_path)
     assert main(["train", str(tmp_path), "model"]) == 3
     assert "must hold only files" in capsys.readouterr().err
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(ValueError, match="is a Delta table"):
+        Chunks.from_svmlight(tmp_path)

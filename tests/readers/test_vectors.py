@@ -6,6 +6,9 @@ from numpy.testing import assert_array_equal
 
 import margins
 from margins.cli.app import main
+from margins.cli.errors import CommandError
+from margins.cli.options import Source
+from margins.cli.tables import read_tables
 from margins.data.chunks import Chunks
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -72,6 +75,15 @@ def test_wrong_vectors_have_their_row_and_column(tmp_path, capsys, value, error)
         margins.MarginClassifier().fit(Chunks.from_parquet(path, "y"))
     assert main(["train", path, "-o", str(tmp_path / "m.skops"), "--target", "y"]) == 3
     assert f"{path}: row 10: 'emb" in capsys.readouterr().err
+
+
+def test_messages_list_few_of_many_elements(tmp_path):
+    path = write(tmp_path / "a.parquet", [[0.0] * 300] * 20)
+    with pytest.raises(ValueError, match=r"there is no column 'z'. Columns: 'emb', 'y'"):
+        Chunks.from_parquet(path, "z")
+    other = write(tmp_path / "b.parquet", [[0.0] * 299] * 20)
+    with pytest.raises(CommandError, match=r"no column 'emb\[299\]'.* 'emb\[19\]' and 280 more"):
+        read_tables([Source(each, target="y") for each in (path, other)])
 
 
 def test_vectors_of_texts_and_names_that_occur_twice_are_errors(tmp_path):
