@@ -48,8 +48,7 @@ def to_onnx(
         Type of the input and the scores: double if True, otherwise float.
     precision : {"float64", "float32"}
         In which the graph computes. OpenCV 5.0 is wrong without a word for numbers in double precision,
-        quantisers skip them, and OpenVINO 2026.4 may compute with less than they say.
-        `onnx_difference` says what single precision changes.
+        or refuses them, and quantisers skip them. `onnx_difference` says what single precision changes.
 
     Returns
     -------
