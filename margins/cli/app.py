@@ -136,7 +136,7 @@ def certify():
 @click.option(
     "--weights",
     type=click.Choice(["double", "float", "int16", "int8"]),
-    help="Type of the weights of a linear model (C).  [default: double]",
+    help="Type of the weights; integers for linear models in C.  [default: double]",
 )
 @options.trusted
 @options.of_source

@@ -1,5 +1,7 @@
 """Classifiers from options, and model files."""
 
+import os
+
 from margins.cli.errors import DONE, CommandError, unreadable
 from margins.cli.files import C_SOURCE, ONNX, check_replaceable, contents_of, write_whole
 from margins.cli.output import label_text, note, print_json
@@ -18,6 +20,8 @@ from margins.text import aligned
 
 # The extension of model files in skops' format; all others are LIBLINEAR's or LIBSVM's text.
 SKOPS = ".skops"
+# Precisions of graphs by the type of weights.
+WEIGHTS_OF_ONNX = {"double": "float64", "float": "float32"}
 # Words that shell users write, and their Python values.
 WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
@@ -264,12 +268,12 @@ def _feature_names(model, n_features):
 
 def export(model, output, data, double, weights, trusted, read, force, quiet):
     """Convert a model file to ONNX or C in the file `output`, and return the exit code."""
-    is_c, sources = output.lower().endswith(".c"), [read(path) for path in data]
+    is_c, sources = output.lower().endswith(".c"), read(*data)
     if is_c and double:
         raise CommandError("--double is for ONNX. In C, weights are double unless --weights is given.")
-    if not is_c and (data or weights is not None):
-        raise CommandError("--weights and DATA are for C: give an OUTPUT that ends in .c.")
-    if not data and read("DATA").has_options:
+    if not is_c and (data or weights not in (None, *WEIGHTS_OF_ONNX)):
+        raise CommandError("Integers and DATA are for C: give an OUTPUT that ends in .c.")
+    if not data and read(os.devnull)[0].has_options:
         raise CommandError(
             "Options for reading DATA need DATA: samples whose labels must stay the same."
         )
@@ -287,7 +291,8 @@ def export(model, output, data, double, weights, trusted, read, force, quiet):
         if is_c:
             contents = to_c(model, weights=weights or "double", X=X).encode()
         else:
-            contents = to_onnx(model, double=double).SerializeToString()
+            precision = WEIGHTS_OF_ONNX[weights or "double"]
+            contents = to_onnx(model, double=double, precision=precision).SerializeToString()
     except (RuntimeError, TypeError, ValueError) as error:  # its contents have no such form
         language = "C" if is_c else "ONNX"
         raise unreadable(f"{path}: cannot be written in {language}: {error}") from error

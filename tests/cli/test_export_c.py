@@ -39,11 +39,21 @@ def test_labels_that_may_change_are_an_error(run, model, tmp_path):
     ("options", "message"),
     [
         (("m.c", "--double"), "--double is for ONNX"),
-        (("m.onnx", "--weights", "int8"), "--weights and DATA are for C"),
-        (("m.onnx", "d.svm"), "--weights and DATA are for C"),
+        (("m.onnx", "--weights", "int8"), "Integers and DATA are for C"),
+        (("m.onnx", "d.svm"), "Integers and DATA are for C"),
         (("m.c", "--zero-based"), "Options for reading DATA need DATA"),
     ],
 )
 def test_an_option_without_effect_is_an_error(run, options, message):
     result = run("export", "m.model", *options)
     assert result.code == 2 and message in result.err
+
+
+def test_graphs_of_float_weights_hold_no_doubles(run, model, tmp_path):
+    pytest.importorskip("skl2onnx")
+    onnx, output = pytest.importorskip("onnx"), tmp_path / "m.onnx"
+    assert run("export", model, output, "--weights", "float").code == 0
+    kinds = {tensor.data_type for tensor in onnx.load(output).graph.initializer}
+    assert onnx.TensorProto.FLOAT in kinds and onnx.TensorProto.DOUBLE not in kinds
+    result = run("export", model, tmp_path / "n.onnx", "--weights", "float", "--double")
+    assert result.code == 3 and "must be float64. Got 'float32'" in result.err
