@@ -47,6 +47,7 @@ CALLS = {
     "persistence.dump": (["skops"], lambda: persistence.dump(None, NO_FILE)),
     "persistence.load": (["skops"], lambda: persistence.load(NO_FILE)),
     "to_onnx": (["skl2onnx"], lambda: interchange.to_onnx(None)),
+    "onnx_difference": (["onnx"], lambda: interchange.onnx_difference(None, None, [[0.0]])),
     "register_converters": (["skl2onnx"], interchange.register_converters),
     "plot of EpochsDisplay": (
         ["matplotlib"],

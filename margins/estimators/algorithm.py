@@ -39,7 +39,14 @@ from margins.parameters import (
     optional,
     parameter,
 )
-from margins.solvers.auto import SOLVERS, is_small_hessian, plan, reads_gram, rounds_gram
+from margins.solvers.auto import (
+    SOLVERS,
+    is_small_hessian,
+    plan,
+    reads_gram,
+    rounds_gram,
+    shares_products,
+)
 from margins.solvers.base import Phase, Problem
 from margins.solvers.driver import Run
 from margins.solvers.newton.newton import NewtonStart
@@ -283,6 +290,14 @@ class PlannedAlgorithm(Algorithm):
         if self.solver == "auto" and not _has_own_hooks(type(self)):
             training.solve_whole(self.is_light)
         return super()._train(training)
+
+    def training_set_of(self, samples):
+        training_set = super().training_set_of(samples)
+        if not (training_set.is_kernel or training_set.rows.is_kernel):
+            scheme = training_set.scheme
+            if shares_products(training_set.X, 0 if scheme.has_pairs else scheme.n_problems):
+                training_set.share_products()
+        return training_set
 
     def phases(self, run):
         return self.plan(run.problem, run.specification, run.is_warm).phases_of(run)

@@ -17,7 +17,7 @@ from margins.data.validation import Samples
 from margins.kernels import LINEAR, Precomputed
 from margins.kernels.gram import WholeGram
 from margins.kernels.shared_blocks import ClassBlocks
-from margins.solvers.auto import most_of_pair, shares_products
+from margins.solvers.auto import most_of_pair
 from margins.solvers.base import Original, Problem
 from margins.training.schemes import scheme_of
 
@@ -63,9 +63,10 @@ class TrainingSet:
         self._original_sqnorms = None if centre is None else self._original.sqnorms()
         self._augmented, self._last_loss = {}, (None, None)
         self._class_blocks = self._gram = None
-        n_problems = 0 if self.scheme.has_pairs else self.scheme.n_problems
-        if is_shared and not rows.is_kernel and shares_products(X, n_problems):
-            self._gram = WholeGram(X)
+
+    def share_products(self):
+        """Let the problems of all samples share inner products of linear data."""
+        self._gram = WholeGram(self._X)
 
     @property
     def original(self):
