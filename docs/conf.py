@@ -120,6 +120,19 @@ def escape_bars(app, what, name, obj, options, lines):
             lines[i] = "``".join(parts)
 
 
+def parameters_first(app, what, name, obj, options, lines):
+    """Move what follows the first paragraph behind the parameters, which most readers look for."""
+    fields = [i for i, line in enumerate(lines) if line.startswith(":Parameters:")]
+    texts = [i for i, line in enumerate(lines) if line.strip()]
+    if not fields or texts[0] == fields[0]:
+        return
+    first, begin = lines.index("", texts[0]) + 1, fields[0]
+    ends = (i for i in texts if i > begin and not lines[i].startswith(" "))
+    end = next(ends, len(lines))
+    lines[first:end] = [*lines[begin:end], "", *lines[first:begin]]
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", parameters_first, priority=600)  # after numpydoc
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before numpydoc

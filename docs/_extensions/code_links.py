@@ -3,7 +3,7 @@
 A name is ``MarginClassifier``, ``margins.svm_path``, ``svm_path()`` or ``Study.to_frame``: what the API
 reference documents, or a class of another project that `inventories` lists. A name that two of them
 have, such as ``Perceptron``, is linked only where the text says which one, and a common word such as
-``load`` only with its module.
+``load`` only with its module. On the page of advice, names of algorithms lead to their pages.
 """
 
 import re
@@ -16,6 +16,7 @@ from glossary_links import is_within
 CLOSED = (nodes.reference, nodes.title, nodes.term)
 KINDS = ("class", "function", "exception", "method")
 NAME = re.compile(r"([A-Za-z_][\w.]*)(\(.*\))?")
+ADVICE = "choosing"
 WORD = re.compile("[a-z]+")
 
 
@@ -42,13 +43,23 @@ def shortened(name, n_least):
 def add_links(app, doctree, docname):
     """Link the first mention of each name on a page."""
     known, own_page = addresses(app, docname), app.builder.get_relative_uri(docname, docname)
+    pages = {
+        page.removeprefix("algorithm_pages/"): app.builder.get_relative_uri(docname, page)
+        for page in app.env.found_docs
+        if page.startswith("algorithm_pages/") and docname == ADVICE
+    }
     linked = set()
     for literal in list(doctree.findall(nodes.literal)):
         match = NAME.fullmatch(literal.astext())
         name = match[1] if match else ""
-        if len(known[name]) != 1 or WORD.fullmatch(name) or is_within(literal, CLOSED):
+        if is_within(literal, CLOSED):
             continue
-        [address] = known[name]
+        if literal.astext() in pages:
+            address = pages[literal.astext()]
+        elif len(known[name]) != 1 or WORD.fullmatch(name):
+            continue
+        else:
+            [address] = known[name]
         if address not in linked and address.partition("#")[0] != own_page:
             link = nodes.reference("", "", refuri=address, internal="://" not in address)
             literal.replace_self(link)
