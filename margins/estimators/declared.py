@@ -43,9 +43,9 @@ solver_ : str
 phases_ : list of lists of margins.solvers.base.PhaseRecord
     For each binary problem and phase: solver, epochs, updates, accesses, seconds.
 learning_curve_ : list of lists of margins.solvers.driver.Epoch
-    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate, solver. The
-    certificate is None if it was not computed, because the estimated gap exceeded the tolerance or, with
-    ``stop="clean-pass"``, because the pass made updates.
+    For each binary problem and full epoch: epoch, updates so far, mistakes, certificate, accesses so
+    far, solver. The certificate is None if it was not computed, because the estimated gap exceeded the
+    tolerance or, with ``stop="clean-pass"``, because the pass made updates.
 converged_ : bool
     True if every binary problem converged: its accuracy is proven or, for algorithms without an
     accuracy, a full epoch made no updates.

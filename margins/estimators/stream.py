@@ -145,7 +145,8 @@ class Stream(Learned):
         n_mistakes = self.process_segments(segments)
         self.n_epochs += 1
         self.n_accesses += sum(len(order) for _, order in segments)
-        self.history.append(Epoch(self.n_epochs, self.weights.n_updates, n_mistakes, None))
+        counts = self.n_epochs, self.weights.n_updates, n_mistakes
+        self.history.append(Epoch(*counts, None, self.n_accesses))
         self.seconds += time.perf_counter() - start
 
     def process_segments(self, segments):

@@ -254,8 +254,8 @@ class NewtonRun:
         self._n_worse = 0 if is_better else self._n_worse + 1
         self._gap, self._improvement = min(gap, self._gap), max(improvement, self._improvement)
         n_positive = evaluation.n_positive
-        epoch = Epoch(self.n_epochs, self._n_updates, n_positive, self.certificate, "newton")
-        self.history.append(epoch)
+        counts = self.n_epochs, self._n_updates, n_positive
+        self.history.append(Epoch(*counts, self.certificate, self.n_accesses, "newton"))
         if self.specification.report is not None:
             self.specification.report(
                 f"pass {self.n_epochs + 1} (newton), problem {self.problem}: {n_positive} samples "

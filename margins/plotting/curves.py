@@ -1,4 +1,4 @@
-"""Curves: updates and mistakes against epochs, bounds against updates, and coefficients against C."""
+"""Curves: updates and mistakes against epochs, bounds against accesses, and coefficients against C."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
     from margins.solvers.driver import Epoch
 
-EPOCHS = {"mistakes": "samples that caused an update in the epoch", "updates": "updates since the start"}
+EPOCHS = {
+    "mistakes": "samples misclassified or moved together in the epoch",
+    "updates": "updates since the start",
+}
 CERTIFICATES = {
-    "margin": "margin (dashed: its upper bound)",
+    "margin": "margin (hollow: its upper bound)",
     "gap": "relative duality gap, primal / dual - 1",
 }
 MANY = 20  # with more curves, all have the same colour and share one name
@@ -41,7 +44,8 @@ class _Curves(Display):
         if n_curves <= MANY:
             return look(index) | {"markersize": 4, "label": self.labels[index]}
         label = "_" if index else f"{n_curves} problems"  # matplotlib omits names with _
-        return {"color": COLOURS[0], "linewidth": 0.7, "alpha": 0.5, "markersize": 4, "label": label}
+        looks = {"linewidth": 0.7, "alpha": 0.5, "marker": ".", "markersize": 3, "label": label}
+        return {"color": COLOURS[0]} | looks
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +60,8 @@ class EpochsDisplay(_Curves):
         Values of the quantity, for each binary problem.
     labels : list of str
     quantity : str
-        "mistakes": misclassified samples in the epoch. "updates": updates since the start.
+        "mistakes": misclassified samples in the epoch; of an epoch that changes many samples at once,
+        as a Newton step, their number. "updates": updates since the start.
 
     Attributes
     ----------
@@ -135,12 +140,15 @@ class EpochsDisplay(_Curves):
 
 @dataclass(eq=False, repr=False)
 class CertificateDisplay(_Curves):
-    """Progress of certificates: margin and upper bound, or duality gap, against updates.
+    """Progress of certificates: margin and upper bound, or duality gap, against the work.
+
+    Work is counted in accesses of a sample, which all solvers make; `n_accesses_` counts them, too. A
+    problem that was solved at once has a single certificate, and so a single point.
 
     Parameters
     ----------
-    updates : list of ndarray of int64, shape (n_certificates,)
-        Updates before each certificate, for each binary problem.
+    accesses : list of ndarray of int64, shape (n_certificates,)
+        Accesses before each certificate, for each binary problem.
     low : list of ndarray of float64, shape (n_certificates,)
         Margins achieved, or gaps.
     high : list of ndarray of float64, shape (n_certificates,), or None
@@ -157,7 +165,7 @@ class CertificateDisplay(_Curves):
     Notes
     -----
     Bounds and gaps that are not finite, and negative margins of hypotheses that do not separate the
-    classes, are not drawn. The axis is linear if margins differ little.
+    classes, are not drawn. The axis of margins is linear if they differ little.
 
     See Also
     --------
@@ -173,7 +181,7 @@ class CertificateDisplay(_Curves):
     >>> display = CertificateDisplay.from_estimator(classifier, quantity="gap")  # doctest: +SKIP
     """
 
-    updates: list[NDArray[np.int64]]
+    accesses: list[NDArray[np.int64]]
     low: list[NDArray[np.float64]]
     high: list[NDArray[np.float64]] | None
     labels: list[str]
@@ -196,7 +204,7 @@ class CertificateDisplay(_Curves):
         certificates of epochs, as of an algorithm without a parameter `eps`, raises a ValueError, too.
         """
         check("quantity", "CertificateDisplay", quantity, OneOf(*CERTIFICATES))
-        updates, low, high = [], [], []
+        accesses, low, high = [], [], []
         curves = named_curves(cls.__name__, estimators, names)
         for name, curve in curves.items():
             certified = [(epoch, epoch.certificate) for epoch in curve if epoch.certificate is not None]
@@ -205,25 +213,31 @@ class CertificateDisplay(_Curves):
                     f"estimators of {cls.__name__} must have certificates in learning_curve_. "
                     f"Got none for {name!r}. Use EpochsDisplay for it."
                 )
-            updates.append(np.array([epoch.updates for epoch, _ in certified]))
+            accesses.append(np.array([epoch.accesses for epoch, _ in certified]))
             low.append(np.array([getattr(certificate, quantity) for _, certificate in certified]))
             high.append(np.array([certificate.upper_bound for _, certificate in certified]))
         bounds = high if quantity == "margin" else None
-        return cls(updates, low, bounds, list(curves), quantity).plot(ax, **line_kw)
+        return cls(accesses, low, bounds, list(curves), quantity).plot(ax, **line_kw)
 
     def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw, and return the display."""
         ax, self.lines_ = self._axes(ax), []
-        for index, (updates, low) in enumerate(zip(self.updates, self.low, strict=True)):
+        for index, (accesses, low) in enumerate(zip(self.accesses, self.low, strict=True)):
             looks = self._looks(index) | {"linestyle": "-"}
-            self.lines_ += ax.plot(updates, _drawable(low), **looks | line_kw)
+            self.lines_ += ax.plot(accesses, _drawable(low), **looks | line_kw)
             if self.high is not None:
-                looks |= {"linestyle": "--", "label": "_"}
-                self.lines_ += ax.plot(updates, _drawable(self.high[index]), **looks | line_kw)
+                looks |= {"linestyle": "--", "fillstyle": "none", "label": "_"}
+                self.lines_ += ax.plot(accesses, _drawable(self.high[index]), **looks | line_kw)
         drawn = [line.get_ydata() for line in self.lines_]
-        ax.set(xscale=scale_for(self.updates, 10), yscale=scale_for(drawn, 10))
+        ax.set(xscale=scale_for(self.accesses, 10), xlabel="accesses of a sample")
+        ax.set(yscale="log" if self.high is None else scale_for(drawn, 10))
+        if ax.get_xscale() == "linear":
+            ax.update_datalim([(0, 0)], updatey=False)
+        if ax.get_yscale() == "linear":  # or bounds that agree would fill the axis
+            ax.update_datalim([(0, 0.8 * ax.dataLim.y1)], updatex=False)
+        ax.autoscale_view()
         count_on(ax.xaxis)
-        ax.set(xlabel="updates", ylabel=CERTIFICATES[self.quantity])
+        ax.set_ylabel(CERTIFICATES[self.quantity])
         ax.grid(**GRID)
         legend(ax)
         return self
@@ -407,8 +421,9 @@ def count_on(axis: "Axis") -> None:
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
     else:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=8))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(EngFormatter(sep=""))

@@ -406,9 +406,9 @@ class Run:
             self.standstill = standstill(report.n_unmoved, rules)
         self._checks_gap = report.check_gap or self.n_epochs == self.max_iter
         is_certified = self._certify_epoch() if self._checks_gap else False
-        certificate, n_updates = self.certificate if is_certified else None, self.weights.n_updates
-        n_mistakes = report.n_changed + report.n_rejected
-        epoch = Epoch(self.n_epochs, n_updates, n_mistakes, certificate, self.solver.name)
+        certificate = self.certificate if is_certified else None
+        counts = self.n_epochs, self.weights.n_updates, report.n_changed + report.n_rejected
+        epoch = Epoch(*counts, certificate, self.n_accesses, self.solver.name)
         self.history.append(epoch)
         if self.specification.report is not None:
             moves_together = self._primal is not None or self.solver.moves_together

@@ -121,7 +121,7 @@ class WholeProblems:
         if not is_proven:
             self._unproven[index] = record, solution
             return None
-        certificate = proof.certificate
+        certificate, counts = proof.certificate, (weights.n_updates, max(solution.n_changes, 1))
         return Outcome(
             specification,
             data.over(NO_ROWS),
@@ -129,7 +129,7 @@ class WholeProblems:
             weights,
             certificate,
             Ending.PROVEN,
-            [Epoch(1, weights.n_updates, max(solution.n_changes, 1), certificate, self.name)],
+            [Epoch(1, *counts, certificate, n_accesses, self.name)],
             [record],
             loss=loss,
             scale=proof.primal_scale,

@@ -14,6 +14,7 @@ import margins
 from margins.datasets.generators import make_noisy_halfspace
 from margins.model_selection import Stages, compare, double_cross_validation, parameter_search
 from margins.plotting import CertificateDisplay, ComparisonDisplay, EpochsDisplay, LandscapeDisplay
+from margins.plotting.curves import EPOCHS
 from margins.plotting.landscape import Places
 from margins.plotting.style import COLOURS, look, metric_label, scale_for
 
@@ -94,7 +95,7 @@ def test_epochs_come_from_the_learning_curve(pdm):
         (line,) = display.lines_
         assert line.get_xdata().tolist() == [each.epoch for each in curve]
         assert line.get_ydata().tolist() == [getattr(each, quantity) for each in curve]
-        assert display.ax_.get_xlabel() == "epoch" and "update" in display.ax_.get_ylabel()
+        assert display.ax_.get_xlabel() == "epoch" and display.ax_.get_ylabel() == EPOCHS[quantity]
         assert legend_of(display) == ["pdm (DynamicMarginPerceptron)"]
 
 
@@ -118,10 +119,10 @@ def test_many_curves_share_a_look_and_one_entry_of_the_legend():
     assert len({line.get_color() for line in display.lines_}) == 1
 
 
-@pytest.mark.parametrize("updates", [[10, 125_000, 180_000], [3_000_000, 3_500_000]])
-def test_large_counts_are_short_and_do_not_collide(updates):
-    values = [np.linspace(1, 2, len(updates))]
-    display = drawn(CertificateDisplay([np.array(updates)], values, None, ["pdm"]).plot())
+@pytest.mark.parametrize("accesses", [[1, 10**7], [10, 125_000, 180_000], [3_000_000, 3_500_000], [569]])
+def test_large_counts_are_short_and_do_not_collide(accesses):
+    values = [np.linspace(1, 2, len(accesses))]
+    display = drawn(CertificateDisplay([np.array(accesses)], values, None, ["pdm"]).plot())
     renderer = display.figure_.canvas.get_renderer()
     labels = [label for label in display.ax_.get_xticklabels() if label.get_text()]
     assert labels and all(len(label.get_text()) <= 6 for label in labels)
@@ -133,16 +134,28 @@ def test_certificates_come_from_the_learning_curve(pdm):
     certified = [each for each in pdm.learning_curve_[0] if each.certificate is not None]
     display = drawn(CertificateDisplay.from_estimator(pdm, names=["pdm"]))
     low, high = display.lines_
-    assert low.get_xdata().tolist() == [each.updates for each in certified]
+    assert low.get_xdata().tolist() == [each.accesses for each in certified]
+    assert certified[-1].accesses == pdm.n_accesses_
     margins_ = [each.certificate.margin for each in certified]
     kept = [margin if margin > 0 else math.nan for margin in margins_]
     np.testing.assert_array_equal(low.get_ydata(), kept)
     bounds = [each.certificate.upper_bound for each in certified]
     np.testing.assert_array_equal(high.get_ydata(), bounds)
     assert legend_of(display) == ["pdm"]
-    assert display.ax_.get_xlabel() == "updates"
-    assert display.ax_.get_ylabel() == "margin (dashed: its upper bound)"
+    assert display.ax_.get_xlabel() == "accesses of a sample"
+    assert display.ax_.get_ylabel() == "margin (hollow: its upper bound)"
     assert low.get_color() == high.get_color() and low.get_linestyle() != high.get_linestyle()
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": "rbf"}, {"solver": "newton", "max_time": 60}])
+def test_a_problem_solved_at_once_is_a_point_at_its_accesses_in_plain_view(noisy, settings):
+    classifier = margins.MarginClassifier(**settings).fit(*noisy)
+    display = drawn(CertificateDisplay.from_estimator(classifier))
+    (low, high), ((x0, x1), (y0, y1)) = display.lines_, (display.ax_.get_xlim(), display.ax_.get_ylim())
+    assert low.get_xdata()[-1] == classifier.n_accesses_ and x0 <= 0 < classifier.n_accesses_ < x1
+    assert y1 - y0 > 0.15 * y1 and y0 < low.get_ydata()[-1] <= high.get_ydata()[-1] < y1
+    display = drawn(EpochsDisplay.from_estimator(classifier))
+    assert all("." not in label and "m" not in label for label in ticks_of(display.ax_.xaxis))
 
 
 def test_gaps_are_drawn_alone():
