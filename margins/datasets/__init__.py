@@ -1,5 +1,5 @@
 """Artificial data sets."""
 
-from margins.datasets.generators import make_noisy_halfspace
+from margins.datasets.generators import make_noisy_halfspace, make_noisy_ring, make_separable
 
-__all__ = ["make_noisy_halfspace"]
+__all__ = ["make_noisy_halfspace", "make_noisy_ring", "make_separable"]

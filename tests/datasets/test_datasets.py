@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from margins.datasets.generators import make_noisy_halfspace
+import margins
+from margins.datasets import make_noisy_halfspace, make_noisy_ring, make_separable
 
 SHAPES = [(50, 600), (200, 600), (1, 30), (3, 7), (2, 1)]
 
@@ -138,3 +139,44 @@ def test_bad_parameters_are_rejected(name, value, allowed):
     with pytest.raises(ValueError) as error:
         make_noisy_halfspace(**{name: value})
     assert str(error.value) == f"{name} of make_noisy_halfspace must be {allowed}. Got {value!r}."
+
+
+@pytest.mark.parametrize("n_features, n_samples, margin", [(2, 100, 0.1), (1, 2, 3.0), (30, 20, 1e-3)])
+@pytest.mark.parametrize("intercept", [False, "penalised", "free"])
+def test_the_largest_margin_of_separable_data_is_as_passed(n_features, n_samples, margin, intercept):
+    for seed in range(3):
+        X, y = make_separable(n_features, margin=margin, n_samples=n_samples, random_state=seed)
+        assert X.shape == (n_samples, n_features) and y.sum() == 0
+        settings = {"fit_intercept": bool(intercept), "penalize_intercept": intercept != "free"}
+        classifier = margins.MarginClassifier(C=math.inf, eps=1e-4, **settings).fit(X, y)
+        certificate = classifier.certificates_[0]
+        assert certificate.margin <= margin * (1 + 1e-9) <= certificate.upper_bound * (1 + 2e-9)
+        assert certificate.margin >= (1 - 1e-4) * certificate.upper_bound
+
+
+@pytest.mark.parametrize("margin", [0, 0.1, 0.9])
+def test_the_ring_is_as_far_from_the_circle_as_the_disc_and_its_noise_flips_labels(margin):
+    X, y = make_noisy_ring(1000, margin=margin, noise=0, random_state=0)
+    distances = y * (1 - np.hypot(*X.T))
+    for side in (-1, 1):
+        assert distances[y == side].min() == pytest.approx(margin, abs=1e-12)
+        assert (y == side).sum() == 500
+    again, flipped = make_noisy_ring(1000, margin=margin, noise=0.2, random_state=0)
+    assert np.array_equal(again, X) and 0.15 < (flipped != y).mean() < 0.25
+    assert np.array_equal(make_noisy_ring(50, noise=1, random_state=3)[1], [-1, 1] * 25)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "message"),
+    [
+        (make_separable, {"margin": 0}, "margin of make_separable must be"),
+        (make_separable, {"n_samples": 1}, "n_samples of make_separable must be"),
+        (make_separable, {"n_features": 0}, "n_features of make_separable must be"),
+        (make_noisy_ring, {"margin": 1}, "margin of make_noisy_ring must be"),
+        (make_noisy_ring, {"n_samples": 1.5}, "n_samples of make_noisy_ring must be"),
+        (make_noisy_ring, {"noise": 2}, "noise of make_noisy_ring must be"),
+    ],
+)
+def test_sets_of_known_margin_reject_what_is_not_allowed(make, settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(**settings)
