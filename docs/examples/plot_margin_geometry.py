@@ -3,7 +3,7 @@ Margins in the plane
 ====================
 
 The maximum margin, hard and soft, of samples with two features. Each picture shows the separating line,
-the lines at the margin, and the support vectors in rings.
+the margin in grey, and the support vectors in rings.
 """
 
 import matplotlib.pyplot as plt
@@ -11,22 +11,16 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 import margins
+from margins.plotting import MarginDisplay
 
 X, y = make_blobs(60, centers=[[-1.5, -1], [1.5, 1]], cluster_std=0.75, random_state=1)
-grid_x, grid_y = np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-4, 4, 200))
-points = np.column_stack([grid_x.ravel(), grid_y.ravel()])
-
 figure, axes = plt.subplots(1, 3, figsize=(10, 4.2), sharey=True, layout="constrained")
 for ax, C in zip(axes, (np.inf, 1.0, 0.01), strict=True):
     classifier = margins.MarginClassifier(C=C, loss="hinge", eps=1e-4).fit(X, y)
-    scores = classifier.decision_function(points).reshape(grid_x.shape)
-    ax.contour(grid_x, grid_y, scores, levels=[-1, 0, 1], colors="0.4", linestyles=["--", "-", "--"])
-    support = np.abs(classifier.dual_coef_[0]) > 0
-    ax.scatter(*X.T, c=y, cmap="coolwarm", s=18)
-    ax.scatter(*X[support].T, s=70, facecolors="none", edgecolors="k")
+    display = MarginDisplay.from_estimator(classifier, X, y, ax=ax)
     margin = 1 / np.linalg.norm(classifier.coef_)
-    ax.set_title(f"C = {C:g}: {support.sum()} support vectors,\nmargin {margin:.3f}")
-    ax.set_aspect("equal")
+    ax.set_title(f"C = {C:g}: {len(display.support)} support vectors,\nmargin {margin:.3f}")
+    ax.get_legend().remove()
 
 # %%
 # The certificate of the hard margin proves that no line has a margin larger by more than one part in
@@ -45,6 +39,8 @@ print(hard.certificates_[0])
 # line.
 offset = [0, 3]
 far = X + offset
+grid_x, grid_y = np.meshgrid(np.linspace(-4, 4, 200), np.linspace(-4, 4, 200))
+points = np.column_stack([grid_x.ravel(), grid_y.ravel()])
 figure, axes = plt.subplots(1, 2, figsize=(8, 4.6), sharey=True, layout="constrained")
 for ax, is_penalized in zip(axes, (True, False), strict=True):
     classifier = margins.MarginClassifier(C=np.inf, penalize_intercept=is_penalized, eps=1e-4)

@@ -17,6 +17,7 @@ from margins.plotting.comparison import (
 )
 from margins.plotting.curves import CertificateDisplay, CoefficientPathDisplay, EpochsDisplay
 from margins.plotting.landscape import LandscapeDisplay
+from margins.plotting.plane import MarginDisplay
 
 __all__ = [
     "CertificateDisplay",
@@ -26,6 +27,7 @@ __all__ = [
     "GapsDisplay",
     "InfluenceDisplay",
     "LandscapeDisplay",
+    "MarginDisplay",
     "PermutationTestDisplay",
     "RanksDisplay",
 ]

@@ -51,11 +51,11 @@ def look(index: int) -> dict[str, Any]:
     }
 
 
-def legend(ax: "Axes", title: str | None = None) -> None:
+def legend(ax: "Axes", title: str | None = None, most_inside: int = SMALL_LEGEND) -> None:
     """Draw a small legend inside the axes, and a larger one to the right, in columns."""
     n_entries = len(ax.get_legend_handles_labels()[1])
     looks: dict[str, Any] = {}
-    if n_entries > SMALL_LEGEND:
+    if n_entries > most_inside:
         looks = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": -(-n_entries // ROWS)}
         looks |= {"frameon": False, "fontsize": "small"}
     ax.legend(title=title, **looks)
