@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = ("scores", "differences")
 INTERVALS = {"t": "T interval", "corrected": "corrected interval"}
+LABELS = 24  # one above the other, beside the axes
 SMALLEST = 1e-16  # no relative gap below this can be computed
 
 
@@ -136,7 +137,7 @@ class ComparisonDisplay(Display):
         self.errorbar_ = ax.errorbar(self.means, positions, xerr=errors, **looks | errorbar_kw)
         label = metric_label(self.metric)
         if self.kind == "differences":
-            ax.axvline(0, color="0.4", linewidth=0.9, linestyle=":")
+            ax.axvline(0, color="0.5", linewidth=0.9, linestyle=":")
             label = f"difference in {label}"
         ax.set_yticks(positions, self.names)
         ax.set_ylim(len(positions) - 0.5, -0.5)  # the first study on top
@@ -199,7 +200,7 @@ class RanksDisplay(Display):
             is_left = place < (k + 1) // 2
             height = depth + 0.4 * (place if is_left else k - 1 - place)
             side = 0.7 if is_left else k + 0.3
-            ax.plot([value, value, side], [0, height, height], color="0.3", linewidth=0.9)
+            ax.plot([value, value, side], [0, height, height], color="0.5", linewidth=0.9)
             text = f" {ranking.algorithms[index]} ({value:.3g}) "
             ax.text(side, height, text, ha="right" if is_left else "left", va="center")
         bar: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "solid_capstyle": "butt"}
@@ -284,7 +285,8 @@ class InfluenceDisplay(Display):
     """The margin of each sample by the model with it, and by the model without it.
 
     Samples on the diagonal do not influence their margin. The lower a sample is, the more the other
-    samples contradict it; the samples with the smallest margins are marked with their number.
+    samples contradict it; the samples with the smallest margins are marked with their number,
+    at the right edge.
 
     Parameters
     ----------
@@ -335,9 +337,17 @@ class InfluenceDisplay(Display):
                 ax.scatter(x, y, s=14, color=colour, marker=marker, alpha=0.7, linewidths=0, label=name)
         ax.axline((0, 0), slope=1, color="0.5", linewidth=0.9, linestyle="--")
         ax.axhline(0, color="0.5", linewidth=0.9)
-        for number in self.marked[finite[self.marked]]:
+        marked = self.marked[finite[self.marked]]
+        (low, high), order = ax.get_ylim(), np.arange(len(marked))
+        step = 1 / max(len(marked), LABELS)
+        heights = np.minimum((result.margins[marked] - low) / (high - low), 1 - step * order[::-1])
+        heights = np.maximum.accumulate(heights - step * order) + step * order  # no two overlap
+        ax.set_ylim(low, high)
+        line = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
+        looks: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "fontsize": "small"}
+        for number, height in zip(marked, heights, strict=True):
             place = result.full_margins[number], result.margins[number]
-            ax.annotate(str(number), place, (4, -3), textcoords="offset points", fontsize="small")
+            ax.annotate(str(number), place, (1.02, height), arrowprops=line, **looks)
         ax.set(xlabel="margin by the model with the sample", ylabel="margin by the model without it")
         ax.set_title(f"leave-one-out error {result.error:.3g}")
         ax.grid(**GRID)

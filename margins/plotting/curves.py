@@ -351,12 +351,12 @@ class CoefficientPathDisplay(Display):
         """Draw, and return the display."""
         ax, self.lines_ = self._axes(ax), []
         for feature, coefs in enumerate(self.coefs.T):
-            looks: dict[str, Any] = {"color": "0.75", "linewidth": 0.8, "zorder": 1}
+            looks: dict[str, Any] = {"color": "0.5", "alpha": 0.5, "linewidth": 0.7, "zorder": 1}
             if feature in self.shown:
                 looks = look(self.shown.index(feature)) | {"markersize": 4, "label": self.names[feature]}
             self.lines_ += ax.plot(self.Cs, coefs, **looks | line_kw)
         if self.chosen is not None:
-            ax.axvline(self.chosen, color="0.3", linestyle=":", label=f"C = {self.chosen:g}")
+            ax.axvline(self.chosen, color="0.5", linestyle=":", label=f"C = {self.chosen:g}")
         ax.set(xscale="log", xlabel="C", ylabel="coefficient (per unit of the feature)")
         if scale_for([np.abs(self.coefs).max(axis=1)], 100) == "log":
             # Linear up to the median, so that the largest C does not flatten the rest of the path.

@@ -24,6 +24,8 @@ DODGE = 0.1  # shift between lines, in factors of two
 BARS = 0.6  # opacity
 GAP = 1.6  # distance of the inactive value, in units of the typical distance of the other values
 STAR: dict[str, Any] = {"marker": "*", "s": 160}
+MOST_COLUMNS = 10  # of a map with numbers in its cells
+MOST_LABELS = 8  # side by side
 
 
 class Places:
@@ -54,7 +56,7 @@ class Places:
     def label(self, index: int) -> str:
         """Return the text of a tick."""
         value = self.values[index]
-        text = f"{value:g}" if self.numeric else str(value)
+        text = f"{value:.4g}" if self.numeric else str(value)
         text = "∞" if text == "inf" else text
         return f"{text}\n(off)" if self.inactive[index] else text
 
@@ -75,14 +77,18 @@ class Places:
         axis.set_ticks(places)
         axis.set_ticklabels([self.label(index) for index in range(len(self.values))])
         axis.set_tick_params(which="minor", length=0)
+        if axis.axis_name == "x" and len(places) > MOST_LABELS:
+            axis.set_tick_params(rotation=90)
         axis.set_label_text(self.name)
         for place in self.borders(places):
-            line(place, color="0.4", linewidth=0.9, linestyle=":")
+            line(place, color="0.5", linewidth=0.9, linestyle=":")
 
 
 @dataclass(eq=False, repr=False)
 class LandscapeDisplay(Display):
     """The mean score of every setting of a study: lines over one parameter, or a map of two.
+
+    A map with up to 10 columns has the scores in its cells.
 
     A value that switches its parameter off, 0 or inf, has a separate place on the axis, behind a dotted
     line.
@@ -98,7 +104,8 @@ class LandscapeDisplay(Display):
     low, high : ndarray of float64, shape (n_y, n_x)
         Ends of the intervals, which `about` describes.
     best : tuple of int, or None
-        Row and column of the setting to mark.
+        Row and column of the setting to mark. None: the choice was made in another stage, or other
+        settings were as good or chosen as often.
     metric : str
     kind : str
         "lines" or "map".
@@ -222,7 +229,12 @@ class LandscapeDisplay(Display):
         best = study.best_params
         is_known = all(name in best for name in (x, y) if name is not None)
         has_best = halving or stage in (-1, n_stages - 1)
-        best_cell = _cell(best, across, up) if is_known and has_best else None
+        shares = [share for _, share in study.selection_frequencies]
+        best_cell = None
+        if is_known and has_best and shares.count(shares[0]) == 1:
+            best_cell = _cell(best, across, up)
+            if len(tables) == 1 and not halving and np.sum(scores == scores[best_cell]) > 1:
+                best_cell = None  # chosen because it came first
         if kind is None:
             kind = "map" if up is not None and up.numeric else "lines"
         if kind not in ("lines", "map") or (kind == "map" and up is None):
@@ -230,7 +242,7 @@ class LandscapeDisplay(Display):
                 "kind of LandscapeDisplay must be 'lines', or 'map' if there are two parameters. "
                 f"Got {kind!r}."
             )
-        descriptions = "95 % corrected interval", "best mean"
+        descriptions = "95 % corrected interval", "chosen in the last round" if halving else "best mean"
         if len(tables) > 1:
             descriptions = "smallest to largest of the outer folds", "chosen most often"
         display = cls(across, up, scores, low, high, best_cell, metric, kind, *descriptions)
@@ -268,11 +280,12 @@ class LandscapeDisplay(Display):
                 )
             self.lines_.append(pieces)
         if n_lines > 1:
-            ax.vlines([], [], [], color="0.4", label=self.about)  # an entry for the legend
+            ax.vlines([], [], [], color="0.5", label=self.about)  # an entry for the legend
         if self.best is not None:
             row, column = self.best
             place = self.x.places[column] + DODGE * (row - (n_lines - 1) / 2)
-            star = STAR | {"color": "black", "zorder": 4, "label": self.best_label}
+            ink = ax.yaxis.label.get_color()
+            star = STAR | {"color": ink, "zorder": 4, "label": self.best_label}
             ax.scatter(place, self.scores[self.best], **star)
         self.x.draw(ax.xaxis, ax.axvline)
         ax.set_ylabel(metric_label(self.metric))
@@ -285,9 +298,15 @@ class LandscapeDisplay(Display):
         looks = {"cmap": COLOUR_MAP, "shading": "nearest"}
         self.mesh_ = ax.pcolormesh(*places, self.scores, **looks | kw)
         self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=f"mean {metric_label(self.metric)}")
+        has_numbers = n_across <= MOST_COLUMNS
+        for row, column in np.argwhere(np.isfinite(self.scores)) if has_numbers else ():
+            score = self.scores[row, column]
+            ink = "black" if sum(self.mesh_.to_rgba(score)[:3]) > 1.5 else "white"
+            looks = {"ha": "center", "va": "center", "fontsize": "x-small", "color": ink}
+            ax.text(column, row, f"{score:#.3g}", looks)
         if self.best is not None:
             star = STAR | {"color": "white", "edgecolors": "black", "label": self.best_label}
-            ax.scatter(self.best[1], self.best[0], **star)
+            ax.scatter(self.best[1], self.best[0] + 0.3 * has_numbers, **star)
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
         self.x.draw(ax.xaxis, ax.axvline, places[0])
         if self.y is not None:

@@ -63,4 +63,4 @@ def test_what_cannot_be_drawn_is_an_error(flowers):
 def test_without_a_legend_all_lines_are_grey(flowers):
     display = CoefficientPathDisplay.from_path(margins.svm_path(*flowers, CS), n_shown=0)
     assert display.ax_.get_legend() is None
-    assert {line.get_color() for line in display.lines_} == {"0.75"}
+    assert {line.get_color() for line in display.lines_} == {"0.5"}

@@ -238,10 +238,31 @@ def test_two_parameters_with_numbers_make_a_map(grid_search):
     assert ticks_of(display.ax_.yaxis) == ["5", "20", "∞\n(off)"]
     assert display.ax_.get_ylabel() == "alpha_bound"
     assert display.colorbar_.ax.get_ylabel() == "mean accuracy (share)"
-    assert legend_of(display) == ["best mean"]
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert texts == [f"{score:#.3g}" for score in display.scores.flat]
     borders = [line for line in display.ax_.lines if line.get_linestyle() == ":"]
     assert sorted(line.get_xdata()[0] for line in borders) == [0, 0.5]  # across, and down behind 0
     assert display.mesh_.get_cmap().name == "cividis"
+
+
+def test_a_star_marks_a_setting_that_is_better_than_all_others(search, grid_search, pam, noisy):
+    assert LandscapeDisplay.from_study(search).best is not None
+    tied = LandscapeDisplay.from_study(grid_search)  # alpha_bound has no effect
+    assert tied.best is None and tied.ax_.get_legend() is None
+    assert list(tied.ax_.collections) == [tied.mesh_]
+    settings = {"tau": [0, 0.5], "alpha_bound": [1, 50]}
+    best = LandscapeDisplay.from_study(parameter_search(pam, settings, *noisy, cv=3, random_state=1))
+    assert (best.scores == best.scores[best.best]).sum() == 1 and legend_of(best) == ["best mean"]
+    twice = double_cross_validation(pam, {"tau": TAUS}, *noisy, outer=2, inner=2, random_state=3)
+    assert [share for _, share in twice.selection_frequencies] == [0.5, 0.5]
+    assert LandscapeDisplay.from_study(twice).best is None
+
+
+def test_many_values_are_written_upwards(pam, noisy):
+    study = parameter_search(pam, {"tau": np.logspace(-3, 3, 12)}, *noisy, cv=2, random_state=0)
+    display = drawn(LandscapeDisplay.from_study(study))
+    assert {label.get_rotation() for label in display.ax_.get_xticklabels()} == {90}
+    assert ticks_of(display.ax_.xaxis)[1] == "0.003511"
 
 
 def test_names_make_lines(pam, noisy):
