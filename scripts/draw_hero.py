@@ -17,6 +17,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
+from margins.plotting import MarginDisplay
 from margins.plotting.style import COLOURS
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "benchmarks"))
@@ -51,22 +52,9 @@ def fit(X, y, epochs):
 
 def draw_gap(ax, X, y, classifier, title):
     """Draw samples, the hyperplane, the gap achieved, and the width that no gap can exceed."""
-    normal = classifier.coef_[0] / np.linalg.norm(classifier.coef_)
-    certificate = classifier.certificates_[0]
-    along = np.array([-normal[1], normal[0]])
-    ends = np.array([-9, 9])[:, None] * along
-    corners = [ends[0] - certificate.margin * normal, ends[1] - certificate.margin * normal]
-    corners += [ends[1] + certificate.margin * normal, ends[0] + certificate.margin * normal]
-    ax.fill(*np.array(corners).T, color="0.88", zorder=0)
-    ax.plot(*ends.T, color="0.3", linewidth=1.2)
-    for side in (-1, 1):
-        ax.plot(
-            *(ends + side * certificate.upper_bound * normal).T, color="0.3", linewidth=1, linestyle="--"
-        )
-    for label, marker, color in ((1, "o", COLOURS[0]), (-1, "s", COLOURS[1])):
-        ax.scatter(*X[y == label].T, color=color, marker=marker, s=14)
-    reach = 1.05 * np.abs(X).max()
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    MarginDisplay.from_estimator(classifier, X, y, ax=ax)
+    ax.get_legend().remove()
+    ax.set(xticks=[], yticks=[])
     ax.set_title(title, fontsize=9)
 
 
