@@ -234,7 +234,7 @@ class CertificateDisplay(_Curves):
         if ax.get_xscale() == "linear":
             ax.update_datalim([(0, 0)], updatey=False)
         if ax.get_yscale() == "linear":  # or bounds that agree would fill the axis
-            ax.update_datalim([(0, 0.8 * ax.dataLim.y1)], updatex=False)
+            ax.update_datalim([(0, 0.9 * ax.dataLim.y1)], updatex=False)
         ax.autoscale_view()
         count_on(ax.xaxis)
         ax.set_ylabel(CERTIFICATES[self.quantity])

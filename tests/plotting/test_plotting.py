@@ -153,7 +153,7 @@ def test_a_problem_solved_at_once_is_a_point_at_its_accesses_in_plain_view(noisy
     display = drawn(CertificateDisplay.from_estimator(classifier))
     (low, high), ((x0, x1), (y0, y1)) = display.lines_, (display.ax_.get_xlim(), display.ax_.get_ylim())
     assert low.get_xdata()[-1] == classifier.n_accesses_ and x0 <= 0 < classifier.n_accesses_ < x1
-    assert y1 - y0 > 0.15 * y1 and y0 < low.get_ydata()[-1] <= high.get_ydata()[-1] < y1
+    assert y1 - y0 > 0.08 * y1 and y0 < low.get_ydata()[-1] <= high.get_ydata()[-1] < y1
     display = drawn(EpochsDisplay.from_estimator(classifier))
     assert all("." not in label and "m" not in label for label in ticks_of(display.ax_.xaxis))
 
