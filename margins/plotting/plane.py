@@ -20,11 +20,11 @@ class MarginDisplay(Display):
     """The plane of two features: samples, decision, margin, support vectors, and the proven limit.
 
     With two classes, the line is where the decision function is 0, and the grey band is the margin. With
-    ``C=inf`` the band ends at the closest sample, and no weight vector has a band beyond the dashed
-    lines: the certificate proves it. (If the intercept is penalised, it counts as one more weight in
-    both.) With a finite C the band ends where the decision function is -1 and 1, and the title states
-    the proven gap of the objective. With more classes, colours show what is predicted, and the title
-    states the largest gap.
+    ``C=inf`` the band ends at the closest sample, and the dashed lines are at the upper bound of the
+    certificate, which no margin exceeds. Margins are distances in the space of the kernel; a penalised
+    intercept counts as one more weight. With a finite C the band ends where the decision function is -1
+    and 1, and the title states the proven gap of the objective. With more classes, colours show what is
+    predicted, and the title states the largest gap.
 
     Parameters
     ----------
