@@ -146,7 +146,7 @@ class Stream(Learned):
         self.n_epochs += 1
         self.n_accesses += sum(len(order) for _, order in segments)
         counts = self.n_epochs, self.weights.n_updates, n_mistakes
-        self.history.append(Epoch(*counts, None, self.n_accesses))
+        self.history.append(Epoch(*counts, None, accesses=self.n_accesses))
         self.seconds += time.perf_counter() - start
 
     def process_segments(self, segments):

@@ -255,7 +255,7 @@ class NewtonRun:
         self._gap, self._improvement = min(gap, self._gap), max(improvement, self._improvement)
         n_positive = evaluation.n_positive
         counts = self.n_epochs, self._n_updates, n_positive
-        self.history.append(Epoch(*counts, self.certificate, self.n_accesses, "newton"))
+        self.history.append(Epoch(*counts, self.certificate, "newton", self.n_accesses))
         if self.specification.report is not None:
             self.specification.report(
                 f"pass {self.n_epochs + 1} (newton), problem {self.problem}: {n_positive} samples "

@@ -408,7 +408,7 @@ class Run:
         is_certified = self._certify_epoch() if self._checks_gap else False
         certificate = self.certificate if is_certified else None
         counts = self.n_epochs, self.weights.n_updates, report.n_changed + report.n_rejected
-        epoch = Epoch(*counts, certificate, self.n_accesses, self.solver.name)
+        epoch = Epoch(*counts, certificate, self.solver.name, self.n_accesses)
         self.history.append(epoch)
         if self.specification.report is not None:
             moves_together = self._primal is not None or self.solver.moves_together

@@ -20,8 +20,9 @@ class Epoch(NamedTuple):
     # Certificate at the end of the epoch. It is not computed (None) if the estimated gap is above the
     # tolerance or, if the fit must end with an epoch that changes nothing, before such an epoch.
     certificate: Certificate | None
-    accesses: int  # Accesses of a sample since the start of the run, with or without an update
     solver: str = "rules"  # Name of the solver
+    # Accesses of a sample since the start of the run, with or without an update; 0 in older files.
+    accesses: int = 0
 
 
 def progress(epoch, moves_together):

@@ -129,7 +129,7 @@ class WholeProblems:
             weights,
             certificate,
             Ending.PROVEN,
-            [Epoch(1, *counts, certificate, n_accesses, self.name)],
+            [Epoch(1, *counts, certificate, self.name, n_accesses)],
             [record],
             loss=loss,
             scale=proof.primal_scale,
