@@ -48,14 +48,14 @@ class RowGroup(NamedTuple):
 
 
 def row_groups(paths):
-    """Return the row groups of Parquet files (list of RowGroup)."""
+    """Return the row groups of Parquet files that have rows (list of RowGroup)."""
     parts = []
     for path in paths:
         file, names, widths = opened(path, path)
         kinds = {name: kind_of_type(file.schema_arrow.field(name).type) for name in names}
         for group in range(file.num_row_groups):
-            n_rows = file.metadata.row_group(group).num_rows
-            parts.append(RowGroup(path, group, n_rows, names, kinds, widths))
+            if n_rows := file.metadata.row_group(group).num_rows:
+                parts.append(RowGroup(path, group, n_rows, names, kinds, widths))
     check_not_empty(parts, paths, "Chunks.from_parquet")
     return parts
 

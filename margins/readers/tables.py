@@ -83,6 +83,8 @@ def columns_of(parts, target, columns, categories, weight):
     categories = values_of(parts, [*categories]) if are_found else categories
     widths = {name: n for name, n in parts[0].widths.items() if name in names and name not in categories}
     chosen = TableColumns(target, tuple(names), categories, weight, widths)
+    if not chosen.features:
+        raise ValueError(f"{path}: X must have at least one column. Got only vectors without elements.")
     [(name, count)] = Counter(chosen.features).most_common(1)
     if count > 1:
         raise ValueError(

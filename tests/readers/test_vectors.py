@@ -20,10 +20,11 @@ VECTORS = rng.integers(-8, 8, (20, 3)).astype(np.float32)
 LABELS = (VECTORS[:, 0] > 0).astype(int)
 NAMES = ["emb[0]", "emb[1]", "emb[2]"]
 FIXED = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(VECTORS.ravel()), 3)
+LIST = pyarrow.list_(pyarrow.float32())
 TENSOR = pyarrow.fixed_shape_tensor(pyarrow.float32(), (3,))
 COLUMNS = {
     "fixed": (FIXED, "f4"),
-    "list": (FIXED.cast(pyarrow.list_(pyarrow.float32())), "f4"),
+    "list": (FIXED.cast(LIST), "f4"),
     "large": (FIXED.cast(pyarrow.large_list(pyarrow.float64())), "f8"),
     "half": (pyarrow.array(list(VECTORS.astype("f2"))), "f4"),
     "whole": (FIXED.cast(pyarrow.list_(pyarrow.int8())), "f8"),
@@ -93,6 +94,19 @@ def test_vectors_of_texts_and_names_that_occur_twice_are_errors(tmp_path):
     path = write(tmp_path / "b.parquet", FIXED, **{"emb[1]": np.arange(20)})
     with pytest.raises(ValueError, match=r"must have a different name. Got 'emb\[1\]' twice"):
         Chunks.from_parquet(path, "y")
+
+
+def test_row_groups_without_rows_say_nothing_of_vectors(tmp_path):
+    full = [write(tmp_path / "b.parquet", VECTORS.tolist())]
+    empty = [
+        write(tmp_path / f"{name}.parquet", x[:0]) for name, x in (("a", FIXED.cast(LIST)), ("c", [1.0]))
+    ]
+    chunks = Chunks.from_parquet([empty[0], *full, empty[1]], "y")
+    assert_array_equal(np.vstack([X for X, _ in chunks]), VECTORS)
+    with pytest.raises(ValueError, match="a.parquet: Chunks.from_parquet needs at least one sample"):
+        Chunks.from_parquet(empty[0], "y")
+    with pytest.raises(ValueError, match="Got only vectors without elements"):
+        Chunks.from_parquet(write(tmp_path / "d.parquet", [[]] * 9), "y")
 
 
 @pytest.mark.parametrize("more", [(), ("--stream",), ("--scale",)])
