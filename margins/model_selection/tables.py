@@ -61,12 +61,9 @@ def _params(setting):
 
 @dataclass(frozen=True)
 class Bold:
-    """The text of a number in bold, as a cell of a table; `str` returns it in LaTeX."""
+    """The text of a number in bold, as a cell of a table."""
 
     text: str
-
-    def __str__(self) -> str:
-        return rf"\textbf{{{self.text}}}"
 
 
 class Printed:
@@ -160,7 +157,10 @@ def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in LaTeX, escaped by default."""
     require("to_latex", "pandas", "jinja2")
     options = {"index": False, "float_format": "{:z.4f}".format, "escape": True, **options}
-    text: str = frame(rows).to_latex(**options)
+    # Control characters mark bold cells, because pandas escapes only cells of type str.
+    table = frame(rows).map(lambda cell: f"\0{cell.text}\1" if isinstance(cell, Bold) else cell)
+    text: str = table.to_latex(**options)
+    text = re.sub("\0(.*?)\1", r"\\textbf{\1}", text)
     if not options["escape"]:
         return text
     # pandas does not escape "[" and "*", which the \\\\ of the previous row would read as arguments.

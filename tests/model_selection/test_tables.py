@@ -61,6 +61,8 @@ def test_options_of_pandas_are_kept(tables):
     assert r"\caption{A $\tau$}" in tables[0].to_latex(caption=r"A $\tau$")
     assert "[b]|" in tables[1].to_latex(escape=False)
     assert lines_of(tables[2].to_latex(float_format="%.1f"))[1] == r"{}[s] & \textbf{0.5} & 0.2"
+    percent = tables[2].to_latex(float_format="{:.0%}".format)
+    assert lines_of(percent)[1] == r"{}[s] & \textbf{50\%} & 25\%"
     assert "1000000.0 " in tables[0].to_latex("settings", columns=["C"], float_format="%.1f")
 
 
