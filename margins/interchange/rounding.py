@@ -15,7 +15,7 @@ from margins.training.schemes import fitted_scheme
 
 UNIT = 2.0**-24  # the largest relative error of one operation in single precision
 FUNCTION = 8 * UNIT  # exp, tanh and powers: 4 units in the last place
-SMALLEST = 2.0**-126  # smaller numbers may be 0
+SMALLEST, LARGEST = 2.0**-126, 2.0**127  # smaller numbers may be 0, and the sum of larger ones inf
 
 
 class OnnxDifference(NamedTuple):
@@ -97,21 +97,21 @@ def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return whether the label of each sample is the same with any rounding in single precision."""
     check_exportable(classifier, "onnx_difference")
     scheme = fitted_scheme(classifier)
-    sizes = np.abs(X) + SMALLEST
-    if hasattr(classifier, "coef_"):
-        coef = dense_coef(classifier)
-        scores, size = X @ coef.T, sizes @ np.abs(coef).T
-        error = _of_sum(X.shape[1], 2) * size
-    else:
-        dual = problem_duals(classifier)
-        values, of_values = _kernel_values(classifier, X, sizes)
-        scores, size = values @ dual.T, (np.abs(values) + of_values) @ np.abs(dual).T
-        error = of_values @ np.abs(dual).T + _of_sum(dual.shape[1], 1) * size
-    scores = scores + classifier.intercept_
-    error += 3 * UNIT * (np.abs(scores) + error + np.abs(classifier.intercept_) + SMALLEST)
+    with np.errstate(over="ignore", invalid="ignore"):  # inf and nan prove nothing
+        if hasattr(classifier, "coef_"):
+            coef = dense_coef(classifier)
+            scores, size = X @ coef.T, _sizes(_sizes(X) @ _sizes(coef).T)
+            error = _of_sum(X.shape[1], 2) * size
+        else:
+            dual = problem_duals(classifier)
+            values, of_values = _kernel_values(classifier, X)
+            scores, size = values @ dual.T, _sizes(_sizes(np.abs(values) + of_values) @ _sizes(dual).T)
+            error = of_values @ _sizes(dual).T + _of_sum(dual.shape[1], 1) * size
+        scores = scores + classifier.intercept_
+        error += 3 * UNIT * _sizes(np.abs(scores) + error + np.abs(classifier.intercept_))
+        lower, upper = scores - error, scores + error
     if scheme.n_classes == 2:
-        return np.asarray(np.abs(scores[:, 0]) > error[:, 0])
-    lower, upper = scores - error, scores + error
+        return np.asarray((lower > 0) | (upper < 0))[:, 0]
     if scheme.has_pairs:  # votes
         signs = scheme.signs(np.arange(scheme.n_classes)).T
         of_first, of_second = (signs > 0).astype(int), (signs < 0).astype(int)
@@ -122,38 +122,44 @@ def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((upper < least).sum(axis=1) == scheme.n_classes - 1)
 
 
+def _sizes(A: Any) -> NDArray[np.float64]:
+    """Return absolute values, so that UNIT times them bounds the rounding; inf: outside the range."""
+    sizes = np.abs(A) + 2 * SMALLEST / UNIT
+    return np.where(sizes < LARGEST, sizes, np.inf)
+
+
 def _of_sum(n: int, n_rounded: int) -> float:
     """Return the relative error of a sum of n products of numbers, of which some have been rounded."""
-    n += n_rounded + 1
-    return n * UNIT / (1 - n * UNIT)
+    error = (n + n_rounded + 1) * UNIT
+    return error / max(1 - error, SMALLEST)
 
 
 def _kernel_values(
-    classifier: Any, X: NDArray[np.float64], sizes: NDArray[np.float64]
+    classifier: Any, X: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return K(x, support vector), and a bound on its error in single precision."""
     kernel = classifier.kernel_
     if kernel.name == "precomputed":
         values = X[:, classifier.support_]
-        return values, UNIT * (np.abs(values) + SMALLEST)
-    vectors = support_vectors(classifier)
-    values = kernel.block(X, vectors)
-    d = X.shape[1]
+        return values, UNIT * _sizes(values)
+    vectors, d = support_vectors(classifier), X.shape[1]
+    values, gamma = kernel.block(X, vectors), _sizes(kernel.gamma)
     if kernel.name == "rbf":
         centre = centre_of(vectors)
-        far, long = (np.abs(points - centre) + SMALLEST for points in (X, vectors))
+        far, long = _sizes(X - centre), _sizes(vectors - centre)
         # Samples and differences are rounded; then come three sums of d products.
-        slip = np.linalg.norm(sizes + np.abs(centre), axis=1)[:, None] + np.linalg.norm(long, axis=1)
+        slip = np.linalg.norm(_sizes(X) + np.abs(centre), axis=1)[:, None] + np.linalg.norm(long, axis=1)
         slip *= 3 * UNIT
-        exponent = -np.log(np.maximum(values, SMALLEST))
+        least = np.maximum(values, SMALLEST)
+        exponent = -np.log(least)
         error = 2 * np.sqrt(exponent / kernel.gamma) * slip + slip**2
-        error += _of_sum(d, 4) * 2 * ((far**2).sum(axis=1)[:, None] + (long**2).sum(axis=1))
-        with np.errstate(over="ignore"):
-            relative = np.expm1(kernel.gamma * error + 2 * UNIT * exponent) + FUNCTION
-        return values, values * relative + SMALLEST
-    inner = np.abs(kernel.gamma) * (sizes @ np.abs(vectors).T) + abs(kernel.coef0)
-    error = (_of_sum(d, 2) + 4 * UNIT) * inner
+        error += _of_sum(d, 4) * _sizes(2 * ((far**2).sum(axis=1)[:, None] + (long**2).sum(axis=1)))
+        of_exponent = gamma * error + 2 * UNIT * gamma * (exponent / kernel.gamma + error)
+        return values, least * np.expm1(of_exponent + FUNCTION) + SMALLEST
+    size = _sizes(_sizes(X) @ _sizes(vectors).T)
+    error = gamma * _of_sum(d, 2) * size + 5 * UNIT * _sizes(gamma * size + abs(kernel.coef0))
     if kernel.name == "sigmoid":
         return values, error + FUNCTION
     base = np.abs(kernel.gamma * (X @ vectors.T) + kernel.coef0)
-    return values, (base + error) ** kernel.degree * (1 + FUNCTION) - base**kernel.degree + SMALLEST
+    raised = (base + error) ** kernel.degree * (1 + FUNCTION)
+    return values, np.where(raised < LARGEST, raised, np.inf) - base**kernel.degree + SMALLEST

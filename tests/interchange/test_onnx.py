@@ -126,6 +126,25 @@ def test_single_precision_changes_no_label_that_is_proven_to_stay(parameters, mu
         assert difference.largest < 0.01
 
 
+@pytest.mark.parametrize(
+    ("unit", "parameters"),
+    [
+        (1e39, {}),  # samples above the range
+        (1e-40, {"C": 1e80}),  # samples below it
+        (1.0, {"C": 1e-42, "fit_intercept": False}),  # weights below it
+        (1e15, {"kernel": "poly", "gamma": "auto"}),  # kernel values
+        (1e20, {"kernel": "rbf"}),  # squares
+        (1e-20, {"kernel": "rbf"}),  # gamma
+    ],
+    ids=str,
+)
+def test_numbers_outside_the_range_of_single_precision_prove_nothing(unit, parameters):
+    X, y = hard_samples(0.0)
+    classifier = margins.MarginClassifier(random_state=0, **parameters).fit(unit * X, y > 0)
+    assert (classifier.predict(unit * X) == (y > 0)).mean() > 0.6
+    assert not _keeps_label(classifier, unit * X).any()
+
+
 def test_differences_of_double_graphs_pipelines_and_probabilities():
     X, y = hard_samples(0.0)
     selection = margins.MarginClassifierCV(calibration="sigmoid", Cs=[1.0], kernel="rbf").fit(X, y)
