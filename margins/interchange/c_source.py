@@ -285,8 +285,10 @@ def _proof(
 def _labels(classifier: Any) -> str:
     labels = exported_labels(classifier)
     kinds = {"i": "const long long ", "f": "const double ", "U": "const char *const "}
-    texts = [_string(value) if isinstance(value, str) else repr(value) for value in labels.tolist()]
-    lines = ",\n".join(f"    {text}{'LL' if labels.dtype.kind == 'i' else ''}" for text in texts)
+    forms = {"i": "{}LL".format, "f": repr, "U": _string}
+    texts = map(forms[labels.dtype.kind], labels.tolist())
+    # The literal of the smallest integer would be the negative of one that is too large.
+    lines = ",\n".join(f"    {text}" for text in texts).replace(f"{-(2**63)}LL", "INT64_MIN")
     return f"{kinds[labels.dtype.kind]}margins_labels[MARGINS_CLASSES] = {{\n{lines}\n}};\n"
 
 

@@ -133,7 +133,7 @@ def test_labels_that_may_change_are_counted():
 
 @needs_compiler
 @pytest.mark.parametrize(
-    "labels", [['a"b??=\\*/', "na\u00efve\n%d"], [-(2**40), 7], [False, True], [-1.0, 2.0]]
+    "labels", [['a"b??=\\*/', "na\u00efve\n%d"], [-(2**63), 7], [False, True], [-1.0, 2.0]]
 )
 def test_labels_are_those_of_the_classifier(labels, compiled):
     X, y = data()
