@@ -39,7 +39,6 @@ class GramTuning:
     samples_per_problem: int = 256
     samples_per_feature: float = 8.0
     samples_per_feature_penalised: float = 5.0
-    work_factor: float = 4.0  # of the expected work of Newton steps, after which these take over
 
 
 @dataclass(frozen=True)

@@ -430,10 +430,7 @@ class _Planner:
         costs, tuning = self.costs, self.tuning.decomposition
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         if not self.problem.pairs_are_slow:
-            work = costs.newton_work
-            if self.problem.gram.is_shared:
-                work *= self.tuning.gram.work_factor
-            yield self.builder.decomposition(lambda: solver(max_work=work, tuning=tuning))
+            yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
         yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
         yield self.builder.reserve("in case Newton steps end without the proof")
 
