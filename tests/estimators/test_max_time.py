@@ -95,6 +95,21 @@ def test_classes_share_the_time(name):
 
 
 @quiet
+@pytest.mark.parametrize("penalize_intercept", [True, False])
+def test_pairs_over_all_inner_products_end_in_time(penalize_intercept):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 140)), np.arange(400) % 4  # random labels: pairs move often
+    params = {"C": 100.0, "penalize_intercept": penalize_intercept, "random_state": 0}
+    limited, unlimited, far = (
+        margins.MarginClassifier(max_time=limit, **params).fit(X, y) for limit in (SHORTEST, None, 3600)
+    )
+    assert limited.solver_ == "decomposition"
+    assert all(records[0].accesses <= 4 * len(y) for records in limited.phases_)
+    assert all(records[0].accesses > 8 * len(y) for records in unlimited.phases_)
+    assert_array_equal(far.coef_, unlimited.coef_)
+
+
+@quiet
 @pytest.mark.parametrize("name", ["perceptron", "mpu", "alma", "auto", "second-order-perceptron"])
 def test_a_limit_that_is_not_reached_changes_nothing(name):
     X, y = noisy()

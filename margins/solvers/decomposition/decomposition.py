@@ -195,19 +195,23 @@ class DecompositionSolver(Solver):
         b = unit * self._signs * self._alpha
         u = self._v + diag * b
         u += self._sq_intercept_scaling * self._label_sum
-        n_pairs, gap = minimise_whole(
-            self._K_of_all,
-            self._sq_intercept_scaling / unit,
-            self._signs,
-            b,
-            u,
-            self._upper * unit,
-            diag,
-            self._is_free,
-            target,
-            self._tuning.inner_reduction,
-            int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m))),
-        )
+        left = int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m)))
+        n_pairs, n, gap = 0, 1, math.inf
+        while gap > target and n > 0 and left > n_pairs and not (n_pairs > 0 and time_is_over()):
+            n, gap = minimise_whole(
+                self._K_of_all,
+                self._sq_intercept_scaling / unit,
+                self._signs,
+                b,
+                u,
+                self._upper * unit,
+                diag,
+                self._is_free,
+                target,
+                self._tuning.inner_reduction,
+                min(m, left - n_pairs),
+            )
+            n_pairs += n
         self._alpha, self._label_sum = self._signs * b / unit, float(b.sum()) / unit
         u -= diag * b
         self._v = u - self._sq_intercept_scaling * self._label_sum
