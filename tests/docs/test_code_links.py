@@ -27,7 +27,9 @@ def app():
         for name in ("Perceptron", "SVC")
     }
     env = SimpleNamespace(
-        get_domain=lambda _: SimpleNamespace(objects=objects), intersphinx_inventory={"py:class": theirs}
+        get_domain=lambda _: SimpleNamespace(objects=objects),
+        intersphinx_inventory={"py:class": theirs},
+        found_docs={"choosing", "algorithm_pages/alpha-bound", "algorithm_pages/pa"},
     )
     builder = SimpleNamespace(get_relative_uri=lambda _, page: f"{page}.html")
     return SimpleNamespace(env=env, builder=builder)
@@ -71,3 +73,11 @@ def test_only_the_first_mention_of_each_is_a_link():
 @pytest.mark.parametrize("text", ["Perceptron", "margins.p.Perceptron"])
 def test_the_page_of_a_class_does_not_link_to_itself_nor_to_its_namesake(text):
     assert links("perceptron", text) == [None]
+
+
+def test_only_the_page_of_advice_links_algorithms():
+    texts = "alpha-bound", "pa", "pa", "pb"
+    assert links("choosing", *texts) == [
+        *(f"algorithm_pages/{name}.html" for name in ("alpha-bound", "pa")), None, None
+    ]  # fmt: skip
+    assert links("guide", *texts) == [None] * 4
