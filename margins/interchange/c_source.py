@@ -259,7 +259,8 @@ def _proof(
     scheme, scores = fitted_scheme(classifier), np.asarray(Z @ coef.T + intercept)
     leads, shifts = scores, np.asarray(Z @ change.T)
     # Sums in any order are rounded by at most this much.
-    errors = row_norms(Z)[:, None] * np.linalg.norm(coef, axis=1) + np.abs(intercept)
+    lengths = np.maximum(np.linalg.norm(coef, axis=1), np.linalg.norm(coef + change, axis=1))
+    errors = row_norms(Z)[:, None] * lengths + np.abs(intercept)
     errors *= np.finfo(float).eps * (Z.shape[1] + 4)
     if len(coef) > 1:
         winner = scheme.predict(scores, np.arange(scheme.n_classes))
