@@ -85,7 +85,7 @@ class DecompositionSolver(Solver):
     @classmethod
     def why_not(cls, problem):
         if not problem.is_kernel or problem.data.rows.blocks is None:
-            return "it computes rows of a kernel matrix, and linear data have none"
+            return "alone, it computes rows of a kernel matrix, and linear data have none"
         if not is_in_range(problem, problem.data.rows.blocks.max_sqnorm):
             return f"numbers are outside the range of single precision: {what_is_large(problem)}"
         return None
