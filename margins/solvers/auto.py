@@ -431,6 +431,9 @@ class _Planner:
         solver = FreeInterceptSolver if self.problem.has_free_intercept else DecompositionSolver
         if not self.problem.pairs_are_slow:
             yield self.builder.decomposition(lambda: solver(max_work=costs.newton_work, tuning=tuning))
+        if self.problem.gram.is_shared:
+            yield from self.passes_and_newton()
+            return
         yield self.builder.newton("in case pairs take longer", self._newton_solver, restarts=True)
         yield self.builder.reserve("in case Newton steps end without the proof")
 
