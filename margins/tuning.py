@@ -202,6 +202,7 @@ class DecompositionTuning:
     inner_reduction: float = 1e-3  # share of the first step's gain at which a subproblem ends
     overhead: float = 3e5  # cost of a subproblem, in accesses of an element, beyond those it counts
     max_pairs: int = 100  # a subproblem also ends after this many pairs per sample
+    too_slow: float = 1.5  # or if its rounds would have to be this many times those that are left
     gap_share: float = 0.8  # share of the required gap at which products are summed in double precision
     # slow_reduction, patience: the solver ends after `patience` such sums in a row that do not reduce
     # the gap to this share

@@ -177,3 +177,14 @@ def test_classes_share_the_inner_products_of_few_samples(penalize_intercept, los
     sparse_fit, pair = Auto(**params).fit(sparse.csr_array(X), y), Auto(**params).fit(X, y > 1)
     assert len(computed) == 2
     assert all(fit.converged_ for fit in (alone, easy, sparse_fit, pair))
+
+
+@each_loss
+def test_pairs_that_would_take_too_long_end_after_a_few_rounds(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 120)), np.arange(600) % 3  # labels that say nothing
+    fit = Auto(loss=loss, C=100.0, random_state=0).fit(X, y)
+    assert fit.converged_
+    for pairs, *others in fit.phases_:
+        assert pairs.solver == "decomposition" and others
+        assert pairs.accesses <= 600 * (2 * 5 + 1)  # five rounds of 600 pairs, and one sum

@@ -77,6 +77,7 @@ class DecompositionSolver(Solver):
     name = "decomposition"
     moves_together = True
     _is_free = False  # True: the intercept is free
+    _gram = None  # inner products of linear data, for which other solvers may take over
 
     def __init__(self, densely=False, max_work=math.inf, tuning=TUNING.decomposition):
         self._densely, self._max_work, self._tuning = densely, max_work, tuning
@@ -100,7 +101,7 @@ class DecompositionSolver(Solver):
                 self._densely, self._tuning.whole, self._tuning.shared_whole
             )
         else:  # the planner's strategy `whole`
-            self._blocks = run.problem.gram
+            self._blocks = self._gram = run.problem.gram
         self._signs = data.signs.astype(np.float64)
         self._sq_intercept_scaling = 0.0 if self._is_free else data.sq_intercept_scaling
         self._unit = unit_of(run.problem)
@@ -188,6 +189,13 @@ class DecompositionSolver(Solver):
         n_rows = self._size + ROWS_OF_SUM * np.count_nonzero(self._alpha)
         return time_is_over(n_rows * self._blocks.seconds_of_row)
 
+    def _is_too_slow(self, gaps, target, rounds):
+        """Return whether the last two rounds predict that those left are far from enough."""
+        if len(gaps) < 3 or not 0 < target < gaps[-1] < math.inf:
+            return False
+        rate = 0.5 * math.log(gaps[-3] / gaps[-1])
+        return math.log(gaps[-1] / target) > self._tuning.too_slow * rate * rounds
+
     def _steps_of_all(self, required):
         """Move pairs of all samples until the required gap is reached; return the same."""
         m, target = len(self._alpha), self._tuning.gap_share * required
@@ -196,7 +204,7 @@ class DecompositionSolver(Solver):
         u = self._v + diag * b
         u += self._sq_intercept_scaling * self._label_sum
         left = int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m)))
-        n_pairs, n, gap = 0, 1, math.inf
+        n_pairs, n, gap, gaps = 0, 1, math.inf, []
         while gap > target and n > 0 and left > n_pairs and not (n_pairs > 0 and time_is_over()):
             n, gap = minimise_whole(
                 self._K_of_all,
@@ -212,6 +220,10 @@ class DecompositionSolver(Solver):
                 min(m, left - n_pairs),
             )
             n_pairs += n
+            gaps.append(gap)
+            if self._blocks is self._gram and self._is_too_slow(gaps, target, (left - n_pairs) / m):
+                self._work = self._max_work
+                break
         self._alpha, self._label_sum = self._signs * b / unit, float(b.sum()) / unit
         u -= diag * b
         self._v = u - self._sq_intercept_scaling * self._label_sum
