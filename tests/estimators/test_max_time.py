@@ -105,7 +105,7 @@ def test_pairs_over_all_inner_products_end_in_time(penalize_intercept):
     )
     assert limited.solver_ == "decomposition"
     assert all(records[0].accesses <= 4 * len(y) for records in limited.phases_)
-    assert all(records[0].accesses > 8 * len(y) for records in unlimited.phases_)
+    assert all(records[0].accesses > 5 * len(y) for records in unlimited.phases_)
     assert_array_equal(far.coef_, unlimited.coef_)
 
 
