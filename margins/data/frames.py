@@ -27,16 +27,12 @@ def flattened(X, name):
         columns = [k for k, type_ in enumerate(types) if VECTORS.match(str(type_).lower())]
     if not columns:
         return X
-    X, frames = _of_pandas(X, name), []
-    for k, column in enumerate(X.columns):
-        part = X.iloc[:, k]
-        if k in columns:
-            with _column_of(part, name) as array:
-                vectors = array.vectors()
-            names = names_of_elements(column, vectors.shape[1])
-            part = type(X)(vectors, X.index, names, copy=False)
-        frames.append(part)
-    return require(name, "pandas").concat(frames, axis=1)
+
+    def elements(column, array):
+        vectors = array.vectors()
+        return vectors, names_of_elements(column, vectors.shape[1])
+
+    return _with_columns(X, name, columns, elements)
 
 
 def _has_vectors(values):
@@ -62,15 +58,29 @@ def of_model(X, names, name):
     categories = categories_of(names, columns)
     if not categories:
         return X
+
+    def indicators(column, array):
+        values = categories[column]
+        codes = codes_of(array, values)
+        names = [f"{column}={value}" for value in values]
+        return codes[:, np.newaxis] == np.arange(len(values)), names
+
+    chosen = [k for k, column in enumerate(columns) if column in categories]
+    return _with_columns(X, name, chosen, indicators)
+
+
+def _with_columns(X, name, chosen, columns_of):
+    """Return a data frame as a pandas.DataFrame in which each chosen column is several.
+
+    columns_of: of the name and the Column, a matrix and the names of its columns.
+    """
     X, frames = _of_pandas(X, name), []
-    for column in columns:
-        part = X[column]
-        if column in categories:
-            values = categories[column]
+    for k, column in enumerate(X.columns):
+        part = X.iloc[:, k]
+        if k in chosen:
             with _column_of(part, name) as array:
-                codes = codes_of(array, values)
-            indicators = codes[:, np.newaxis] == np.arange(len(values))
-            part = type(X)(indicators, X.index, [f"{column}={value}" for value in values])
+                values, names = columns_of(column, array)
+            part = type(X)(values, X.index, names, copy=False)
         frames.append(part)
     return require(name, "pandas").concat(frames, axis=1)
 
