@@ -94,9 +94,7 @@ def _of_contents(contents):
     file = io.BytesIO(contents)
     if contents.startswith(MATRIX_MARKET):
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # newer versions of SciPy ask for a type, older ones have one
+            warnings.simplefilter("ignore")  # newer SciPy asks for a type, which older has not
             return mmread(file), {}
     if contents.startswith(ARRAY):
         return np.load(file), {}

@@ -203,16 +203,17 @@ class DecompositionSolver(Solver):
         b = unit * self._signs * self._alpha
         u = self._v + diag * b
         u += self._sq_intercept_scaling * self._label_sum
+        scaling, upper = self._sq_intercept_scaling / unit, self._upper * unit
         left = int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m)))
         n_pairs, n, gap, gaps = 0, 1, math.inf, []
         while gap > target and n > 0 and left > n_pairs and not (n_pairs > 0 and time_is_over()):
             n, gap = minimise_whole(
                 self._K_of_all,
-                self._sq_intercept_scaling / unit,
+                scaling,
                 self._signs,
                 b,
                 u,
-                self._upper * unit,
+                upper,
                 diag,
                 self._is_free,
                 target,
