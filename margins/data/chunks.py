@@ -81,7 +81,7 @@ class Chunks(Sequence[Any]):
 
         Parameters
         ----------
-        X : array-like, CSR matrix or data frame, shape (n_samples, n_features)
+        X : array-like, CSR matrix (or of anndata, on disk) or data frame, shape (n_samples, n_features)
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
         n_rows : int, optional
@@ -97,7 +97,7 @@ class Chunks(Sequence[Any]):
             raise ValueError(
                 f"n_rows of Chunks.of_rows must be None or an integer in [1, inf). Got {n_rows!r}."
             )
-        is_sparse = hasattr(X, "format") and hasattr(X, "nnz")
+        is_sparse = hasattr(X, "format") and hasattr(X, "dtype")  # anndata's on disk, too
         is_frame = hasattr(X, "columns") and hasattr(X, "shape")
         X = X if is_sparse or is_frame or isinstance(X, np.ndarray) else np.asarray(X)
         if len(X.shape) != 2 or (is_sparse and X.format != "csr"):

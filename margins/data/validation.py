@@ -301,6 +301,11 @@ def _checked(X, name):
                 f"{name} must hold numbers. Got the {type(X).__name__} {os.fspath(X)!r}. To read "
                 "files, pass Chunks of margins.data.chunks: from_parquet, from_csv or from_svmlight."
             )
+        if hasattr(X, "format") and hasattr(X, "to_memory"):  # anndata's sparse matrix on disk
+            raise ValueError(
+                f"{name} must be in memory. Got {X!r}. Pass X.to_memory(), or "
+                "Chunks.of_rows(X, y) of margins.data.chunks to fit."
+            )
         if hasattr(X, "columns"):
             from margins.data.frames import flattened
 

@@ -78,6 +78,18 @@ def test_rows_of_csr():
     assert (rows.toarray() == X[4:8]).all() and labels.tolist() == [4, 5, 6, 7]
 
 
+def test_a_sparse_matrix_in_a_file_of_anndata_is_read_by_rows(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    anndata.AnnData(sparse.csr_matrix(X)).write_h5ad(tmp_path / "cells.h5ad")
+    stored = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r").X
+    chunks = Chunks.of_rows(stored, y, n_rows=4)
+    assert (chunks[1][0].toarray() == X[4:8]).all()
+    margins.MarginClassifier().fit(chunks)
+    with pytest.raises(ValueError, match=r"X of MarginClassifier must be in memory. Got CSRDataset"):
+        margins.MarginClassifier().fit(stored, y)
+
+
 @pytest.mark.parametrize("name", ["y", "sample_weight"])
 def test_labels_and_weights_must_fit_the_rows(name):
     arguments = {"y": np.zeros(10), "sample_weight": np.ones(10), name: np.zeros(9)}
