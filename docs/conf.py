@@ -64,11 +64,15 @@ numpydoc_xref_ignore = "all"  # of the other words of a type, most are plain Eng
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+gallery = os.environ.get(
+    "MARGINS_GALLERY", "1"
+)  # 0: no example runs; long: those of examples/fields, too
+
 sphinx_gallery_conf = {
     "within_subsection_order": "gallery_order.Order",
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "filename_pattern": r"/plot_|/examples/fields/" if gallery == "long" else r"/plot_",
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -76,7 +80,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,  # their pages load scripts from elsewhere
     "abort_on_example_error": True,
-    "plot_gallery": os.environ.get("MARGINS_GALLERY", "1") == "1",
+    "plot_gallery": gallery != "0",
 }
 
 html_theme = "pydata_sphinx_theme"

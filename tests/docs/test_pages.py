@@ -16,6 +16,16 @@ sys.path.insert(0, str(DOCS / "_extensions"))
 import algorithm_pages  # noqa: E402
 
 EXAMPLES = sorted(path.name for path in (DOCS / "examples").glob("plot_*.py"))
+FIELDS = DOCS / "examples" / "fields"
+IMPORTED_ANYWAY = {
+    *sys.stdlib_module_names,
+    "margins",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "scipy",
+    "sklearn",
+}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +85,20 @@ def test_the_page_of_an_algorithm_has_its_rules_and_its_docstring():
         assert f".. autoclass:: {algorithm.__module__}.{algorithm.__qualname__}\n" in text
         assert ("**Streams:** ``partial_fit``" in text) == hasattr(algorithm(), "partial_fit"), name
         assert "Rules in code" in text or "**Solver:**" in text, name
+
+
+def test_examples_of_fields_have_pinned_packages_and_a_row_on_their_page():
+    lines = (FIELDS / "requirements.txt").read_text(encoding="utf-8").splitlines()[1:]
+    pinned = dict(re.fullmatch(r"(\w+)(?:\[\w+\])?==([\w.]+)", line).groups() for line in lines)
+    page = (DOCS / "fields.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| {doc}`(\w+) <gallery/fields/(\w+)>` ([\w.]+) \|", page)
+    assert {example for _, example, _ in rows} == {path.stem for path in FIELDS.glob("*.py")}
+    for package, example, version in rows:
+        assert pinned[package] == version
+        code = (FIELDS / f"{example}.py").read_text(encoding="utf-8")
+        imported = set(re.findall(r"^(?:import|from) (\w+)", code, re.M)) - IMPORTED_ANYWAY
+        modules = {name.removesuffix("3") for name in pinned}  # Orange3 is imported as Orange
+        assert package.removesuffix("3") in imported and imported <= modules
 
 
 @pytest.mark.slow
