@@ -3,7 +3,8 @@
 A name is ``MarginClassifier``, ``margins.svm_path``, ``svm_path()`` or ``Study.to_frame``: what the API
 reference documents, or a class of another project that `inventories` lists. A name that two of them
 have, such as ``Perceptron``, is linked only where the text says which one, and a common word such as
-``load`` only with its module. On the page of advice, names of algorithms lead to their pages.
+``load`` only with its module. On the page of advice, all mentions are links, and
+those of algorithms lead to their pages.
 """
 
 import re
@@ -60,7 +61,7 @@ def add_links(app, doctree, docname):
             continue
         else:
             [address] = known[name]
-        if address not in linked and address.partition("#")[0] != own_page:
+        if (docname == ADVICE or address not in linked) and address.partition("#")[0] != own_page:
             link = nodes.reference("", "", refuri=address, internal="://" not in address)
             literal.replace_self(link)
             link += literal

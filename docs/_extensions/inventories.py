@@ -16,10 +16,11 @@ PROJECTS = {
         {
             "py:class": """
                 sklearn.calibration.CalibratedClassifierCV sklearn.ensemble.StackingClassifier
-                sklearn.kernel_approximation.RBFSampler sklearn.linear_model.LogisticRegressionCV
-                sklearn.linear_model.Perceptron sklearn.linear_model.SGDClassifier
-                sklearn.model_selection.GridSearchCV sklearn.model_selection.LeaveOneOut
-                sklearn.model_selection.ParameterSampler
+                sklearn.feature_extraction.text.HashingVectorizer
+                sklearn.feature_extraction.text.TfidfVectorizer sklearn.kernel_approximation.RBFSampler
+                sklearn.linear_model.LogisticRegressionCV sklearn.linear_model.Perceptron
+                sklearn.linear_model.SGDClassifier sklearn.model_selection.GridSearchCV
+                sklearn.model_selection.LeaveOneOut sklearn.model_selection.ParameterSampler
                 sklearn.multiclass.OneVsRestClassifier sklearn.pipeline.Pipeline sklearn.svm.LinearSVC
                 sklearn.svm.SVC
             """

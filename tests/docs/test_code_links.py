@@ -75,9 +75,7 @@ def test_the_page_of_a_class_does_not_link_to_itself_nor_to_its_namesake(text):
     assert links("perceptron", text) == [None]
 
 
-def test_only_the_page_of_advice_links_algorithms():
+def test_only_the_page_of_advice_links_algorithms_and_all_mentions():
     texts = "alpha-bound", "pa", "pa", "pb"
-    assert links("choosing", *texts) == [
-        *(f"algorithm_pages/{name}.html" for name in ("alpha-bound", "pa")), None, None
-    ]  # fmt: skip
+    assert links("choosing", *texts) == [*(f"algorithm_pages/{name}.html" for name in texts[:3]), None]
     assert links("guide", *texts) == [None] * 4
