@@ -1,18 +1,18 @@
 """Draw the picture at the top of README.md: what a certificate says, and how fast fits are.
 
-    python scripts/draw_hero.py linear.json kernels.json --figure docs/_static/hero.png
+    python scripts/draw_hero.py --figure docs/_static/hero.png
 
 Left: samples in the plane, the widest gap that the fit has found (grey) and the limit that no gap can
 exceed (dashed), early and at the end. Middle: both, epoch by epoch. Right: ratios of processor time,
-from files of `scripts/benchmarks/benchmark.py` and `benchmark_kernels.py`; see `draw_ratios.py`.
-A second file, hero_narrow.png, has the same for telephones, two by two.
+from the first table of docs/benchmarks.md. A second file, hero_narrow.png, has the same for telephones.
 """
 
-import sys
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
+import reporting
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,18 +20,10 @@ import margins
 from margins.plotting import MarginDisplay
 from margins.plotting.style import COLOURS
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "benchmarks"))
-
-import draw_ratios
-import reporting
-
 EARLY = 2  # epochs
-RIVALS = {
-    "LinearSVC": "LIBLINEAR\n(LinearSVC)",
-    "SVC at its default tol": "LIBSVM\n(SVC)",
-    "SVC of Intel": "Intel's SVC",
-    "Snap ML": "Snap ML",
-}
+BENCHMARKS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+# Other side, number of problems, median of the ratios, smallest and largest.
+ROW = re.compile(r"^\| (.+) \| (\d+) \| ([\d.]+) \| ([\d.]+), ([\d.]+).* \| \d+ \|$", re.MULTILINE)
 
 
 def problem():
@@ -55,7 +47,7 @@ def draw_gap(ax, X, y, classifier, title):
     MarginDisplay.from_estimator(classifier, X, y, ax=ax)
     ax.get_legend().remove()
     ax.set(xticks=[], yticks=[])
-    ax.set_title(title, fontsize=9)
+    ax.set_title(title)
 
 
 def draw_bounds(ax, classifier):
@@ -68,54 +60,51 @@ def draw_bounds(ax, classifier):
     ax.plot(epochs, limits, "--o", color="0.3", markersize=3, label="no margin is larger")
     ax.plot(epochs, achieved, "-o", color=COLOURS[0], markersize=3, label="margin achieved")
     ax.set(xlabel="epoch", xticks=epochs)
-    ax.set_title("the two bounds meet", fontsize=9)
-    ax.legend(frameon=False, fontsize=8)
+    ax.set_title("the two bounds meet")
+    ax.legend(frameon=False)
 
 
-def draw_times(ax, points):
-    """Draw a row of dots for each other library, one dot for each problem."""
-    names = [name for name in RIVALS if any(rival == name for _, rival, _ in points)]
-    rng, counts = np.random.default_rng(0), {}
-    for row, name in enumerate(names):
-        # Problems on which the other side has not reached the accuracy have no ratio.
-        ratios = np.array([ratio for _, rival, ratio in points if rival == name and ratio])
-        counts[name] = len(ratios)
-        heights = row + rng.uniform(-0.18, 0.18, len(ratios))
-        ax.scatter(ratios, heights, color=COLOURS[row], s=14)
-        ax.plot([np.median(ratios)] * 2, [row - 0.3, row + 0.3], color="k", linewidth=1.5)
+def draw_times(ax):
+    """Draw a row for each other library: the range of the ratios, and their median."""
+    rows, names = ROW.findall(BENCHMARKS.read_text(encoding="utf-8")), []
+    for row, (name, _, *ratios) in enumerate(rows):
+        names.append(re.sub(r" \(.*\)| [\d.]+|`", "", name))  # without its version
+        median, smallest, largest = map(float, ratios)
+        ax.hlines(row, smallest, largest, color=COLOURS[row], linewidth=6, alpha=0.4)
+        ax.plot(median, row, "o", color=COLOURS[row], markersize=10)
+        ax.annotate(ratios[0], (median, row - 0.22), ha="center", va="bottom")
     ax.axvline(1, color="0.3", linewidth=1)
-    ax.set_xscale("log")
-    ticks = [0.02, 0.05, 0.2, 0.5, 1, 2]
+    ax.set(xscale="log", ylim=(len(rows) - 0.6, -0.8), xlabel="dot: median; line: whole range")
+    ticks = [0.02, 0.1, 0.5, 1, 2]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
-    ax.set_yticks(range(len(names)), [f"{RIVALS[name]}, {counts[name]}" for name in names], fontsize=8)
-    ax.invert_yaxis()
-    ax.set_xlabel("processor time of margins / theirs", fontsize=8)
-    ax.set_title("dot: a problem; bar: median", fontsize=9)
+    ax.set_yticks(range(len(rows)), names)
+    ax.set_title("processor time: margins / theirs")
 
 
-def draw(points, path):
+def draw(path):
     """Draw the whole picture, and a narrow one beside it."""
     plt = reporting.pyplot()
+    plt.rcParams.update({"font.size": 11, "axes.titlesize": 11})
     X, y = problem()
     early, final = fit(X, y, EARLY), fit(X, y, 1000)
-    wide = {"figsize": (11, 3), "gridspec_kw": {"width_ratios": [1, 1, 1.15, 1.3]}}
-    narrow_path = path.with_stem(f"{path.stem}_narrow")
-    for shape, options, file in (((1, 4), wide, path), ((2, 2), {"figsize": (5.6, 5.4)}, narrow_path)):
-        figure, axes = plt.subplots(*shape, layout="constrained", **options)
-        first, second, third, fourth = axes.ravel()
-        draw_gap(first, X, y, early, f"gap and its limit, {EARLY} epochs")
-        draw_gap(second, X, y, final, "at the end: they are equal")
-        draw_bounds(third, final)
-        draw_times(fourth, points)
-        figure.savefig(file, dpi=130)
+    wide = {"mosaic": "abcd", "figsize": (11, 3.2), "width_ratios": [1, 1, 1.15, 1.3]}
+    narrow = {"mosaic": "ab;cc;dd", "figsize": (4.2, 7)}
+    for options, file in ((wide, path), (narrow, path.with_stem(f"{path.stem}_narrow"))):
+        figure, axes = plt.subplot_mosaic(layout="constrained", **options)
+        draw_gap(axes["a"], X, y, early, f"after {EARLY} epochs:\ngap and its limit")
+        draw_gap(axes["b"], X, y, final, "at the end:\nthey are equal")
+        draw_bounds(axes["c"], final)
+        draw_times(axes["d"])
+        figure.savefig(file, dpi=150)
         plt.close(figure)
 
 
 def main(argv=None):
-    """Read the ratios and draw."""
-    points, figure = draw_ratios.points_and_figure(__doc__, argv)
-    draw(points, Path(figure))
+    """Read the command line and draw."""
+    parser = reporting.parser_of(__doc__)
+    parser.add_argument("--figure", type=Path, required=True, metavar="PNG")
+    draw(parser.parse_args(argv).figure)
 
 
 if __name__ == "__main__":

@@ -93,18 +93,13 @@ def draw(points, path):
     plt.close(figure)
 
 
-def points_and_figure(description, argv=None):
-    """Read a command line: (points of the files, path of the picture)."""
-    parser = reporting.parser_of(description)
+def main(argv=None):
+    parser = reporting.parser_of(__doc__)
     parser.add_argument("files", nargs="+", metavar="JSON")
     parser.add_argument("--figure", required=True, metavar="PNG")
     arguments = parser.parse_args(argv)
-    return [point for file in arguments.files for point in points_of(file)], arguments.figure
-
-
-def main(argv=None):
-    points, figure = points_and_figure(__doc__, argv)
-    draw(points, figure)
+    points = [point for file in arguments.files for point in points_of(file)]
+    draw(points, arguments.figure)
     return points
 
 
