@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from margins.solvers.driver import Epoch
 
 EPOCHS = {
-    "mistakes": "samples misclassified or moved together in the epoch",
+    "mistakes": "samples misclassified\nor moved together in the epoch",
     "updates": "updates since the start",
 }
 CERTIFICATES = {
