@@ -64,7 +64,7 @@ numpydoc_xref_ignore = "all"  # of the other words of a type, most are plain Eng
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# MARGINS_GALLERY: 0 draws only what the guide shows, for quick builds; long, the examples of fields, too.
+# MARGINS_GALLERY: 0 draws only what the guide shows, for quick builds; long, the examples of fields too.
 DRAWN = {
     "0": "/plot_(imbalance|kernels|margin_geometry|noisy_labels|path)",
     "1": "/plot_",

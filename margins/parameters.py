@@ -232,6 +232,11 @@ def _declarations(cls: type[Any]) -> tuple[tuple[str, Any, Constraint], ...]:
     return tuple((field.name, field.default, field.metadata["allowed"]) for field in _fields(cls))
 
 
+def defaults_of(cls: type[Any]) -> list[tuple[str, Any]]:
+    """Return (name, default) of every declared parameter of a class."""
+    return [(name, default) for name, default, _ in _declarations(cls)]  # type: ignore[arg-type]
+
+
 def _fields(cls: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
     """Return the fields of a class; raise TypeError if one is not declared by `parameter`."""
     fields = dataclasses.fields(cls)

@@ -279,12 +279,28 @@ class DriverTuning:
 
 
 @dataclass(frozen=True)
+class ProximalTuning:
+    """Ends of the sweeps in a Newton step with a regulariser."""
+
+    tolerance: float = 0.01  # a sweep that gains this share of all gains of a step ends it
+    max_sweeps: int = 200
+    max_sweeps_of_face: int = 8  # after so many sweeps over the same face there are steps on it
+    # first_strength, weaker: the strength of r in the first step, as a share of that at which no weight
+    # moves, and in each of the next ones, as a share of the last
+    first_strength: float = 0.3
+    weaker: float = 0.3
+    # a step is over at most so many weights, or twice as many as are not at the centre of r
+    min_candidates: int = 200
+
+
+@dataclass(frozen=True)
 class Tuning:
     """All constants, by the part of the library that reads them."""
 
     cost: CostTuning = field(default_factory=CostTuning)
     gram: GramTuning = field(default_factory=GramTuning)
     newton: NewtonTuning = field(default_factory=NewtonTuning)
+    proximal: ProximalTuning = field(default_factory=ProximalTuning)
     subsample: SubsampleTuning = field(default_factory=SubsampleTuning)
     partitions: PartitionTuning = field(default_factory=PartitionTuning)
     conjugate: ConjugateTuning = field(default_factory=ConjugateTuning)

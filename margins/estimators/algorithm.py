@@ -39,6 +39,7 @@ from margins.parameters import (
     optional,
     parameter,
 )
+from margins.regularisers import L1, L2, ElasticNet, Regulariser
 from margins.solvers.auto import (
     SOLVERS,
     is_small_hessian,
@@ -254,6 +255,23 @@ class PlannedAlgorithm(Algorithm):
         default="ovr",
     )
 
+    penalty: str | Regulariser = parameter(
+        AnyOf(
+            OneOf("l2", "l1", "elasticnet"),
+            InstanceOf(Regulariser, "a margins.regularisers.Regulariser"),
+        ),
+        "What is minimised beside the losses. 'l2': |w|^2 / 2. 'l1': the sum of |w_j|, which makes most "
+        "weights 0, as in LinearSVC. 'elasticnet': ``l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2``. An "
+        "object of margins.regularisers: signs, bounds, a weight for each feature, or a prior. Others "
+        "than 'l2' are for linear data and a finite C.",
+        default="l2",
+    )
+    l1_ratio: float | None = parameter(
+        optional(Interval(0, 1)),
+        "With penalty='elasticnet': the share of the sum of |w_j|. None: 0.5.",
+        default=None,
+    )
+
     prefers_cached = True  # for `decomposition`: see `Training`
     is_light = False  # True: begin with solvers that import NumPy alone, as the command line does
 
@@ -269,13 +287,49 @@ class PlannedAlgorithm(Algorithm):
                 f"intercept_scaling of {self._display_name()} must be 1 with penalize_intercept=False: "
                 f"it scales the penalty of the intercept. Got {self.intercept_scaling!r}."
             )
+        if self.l1_ratio is not None and self.penalty != "elasticnet":
+            raise ValueError(
+                f"l1_ratio of {self._display_name()} must be None unless penalty='elasticnet'. "
+                f"Got {self.l1_ratio!r} with penalty={self.penalty!r}."
+            )
+        if self.regulariser() is not None:
+            self._check_regularised()
+
+    def _check_regularised(self):
+        """Raise a ValueError if another parameter does not go with the penalty."""
+        allowed = (
+            ("kernel", self._is_linear, "'linear'"),
+            ("C", not math.isinf(self.C), "finite"),
+            ("solver", self.solver in ("auto", "newton"), "'auto' or 'newton'"),
+        )
+        for name, is_allowed, text in allowed:
+            if not is_allowed:
+                raise ValueError(
+                    f"{name} of {self._display_name()} must be {text} with penalty={self.penalty!r}. "
+                    f"Got {getattr(self, name)!r}."
+                )
+
+    def regulariser(self):
+        """Return the regulariser (margins.regularisers.Regulariser), or None for |w|^2 / 2."""
+        if isinstance(self.penalty, str) and self.penalty == "l2":
+            return None
+        if isinstance(self.penalty, str):
+            share = 0.5 if self.l1_ratio is None else self.l1_ratio
+            regulariser = L1() if self.penalty == "l1" else ElasticNet(share)
+        else:
+            regulariser = self.penalty
+        is_ridge = type(regulariser) in (L2, ElasticNet) and regulariser.l1 == 0
+        return None if is_ridge else regulariser
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
         # Where C |x|^2 is small, `eps` alone would prove nothing: docs/certificates.md.
         improvement = 1 - math.sqrt(self.eps)
         specification = specification._replace(
-            eps=self.eps, required_improvement=improvement, keep_dual=True
+            eps=self.eps,
+            required_improvement=improvement,
+            keep_dual=True,
+            regulariser=self.regulariser(),
         )
         if self.penalize_intercept or not self.fit_intercept:
             return specification
@@ -287,13 +341,14 @@ class PlannedAlgorithm(Algorithm):
         return specification._replace(has_free_intercept=True, sq_intercept_scaling=sq_intercept_scaling)
 
     def _train(self, training):
-        if self.solver == "auto" and not _has_own_hooks(type(self)):
+        is_ridge = training.specification.regulariser is None
+        if self.solver == "auto" and is_ridge and not _has_own_hooks(type(self)):
             training.solve_whole(self.is_light)
         return super()._train(training)
 
     def training_set_of(self, samples):
         training_set = super().training_set_of(samples)
-        if not (training_set.is_kernel or training_set.rows.is_kernel):
+        if self.regulariser() is None and not (training_set.is_kernel or training_set.rows.is_kernel):
             scheme = training_set.scheme
             if shares_products(training_set.X, 0 if scheme.has_pairs else scheme.n_problems):
                 training_set.share_products()
@@ -318,7 +373,7 @@ class PlannedAlgorithm(Algorithm):
         return plan(problem, specification, self.solver, is_warm=is_warm, start=start, is_light=light)
 
     def _rows(self, X, kernel):
-        if kernel == LINEAR and reads_gram(X, self.solver):
+        if kernel == LINEAR and self.regulariser() is None and reads_gram(X, self.solver):
             return gram_rows(X, coarse=rounds_gram(self.eps))
         return super()._rows(X, kernel)
 
@@ -326,7 +381,7 @@ class PlannedAlgorithm(Algorithm):
         """See `BaseMarginClassifier.centre`; a free intercept allows any."""
         if self.penalize_intercept or not self.fit_intercept:
             return None
-        if self.solver in ("auto", "newton"):
+        if self.regulariser() is None and self.solver in ("auto", "newton"):
             n_stored = X.nnz if is_sparse(X) else X.size
             if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
                 return None  # Newton steps centre their Hessian, and copy nothing

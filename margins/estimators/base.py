@@ -44,7 +44,7 @@ from margins.training.training_set import TrainingSet
 HOOKS = {
     *("centre", "check_parameters", "chunk_rules", "describe", "falling_rate", "first_theta"),
     *("is_light", "is_online", "new_cache", "new_state", "online_averaging", "online_rules", "phases"),
-    *("plan", "prefers_cached", "set_fitted", "specification", "thresholds"),
+    *("plan", "prefers_cached", "regulariser", "set_fitted", "specification", "thresholds"),
     *("training_set", "training_set_of", "units_of", "update_rule", "why_not_in_partitions"),
 }
 

@@ -98,10 +98,7 @@ SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
         ("eps", "omit it: a fit ends when eps is proven"),
         ("max_iter", "omit it: max_iter limits the number of epochs"),
     ),
-    "penalty": (
-        ("loss", "it is 'l2'; for 'l1' use sklearn.svm.LinearSVC or SGDClassifier"),
-        ("C", "omit it: a finite C gives the 2-norm soft margin"),
-    ),
+    "penalty": (("C", "omit it: a finite C gives the 2-norm soft margin"),),
     "probability": (
         ("solver", "use MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it"),
         ("", "use sklearn.calibration.CalibratedClassifierCV around it"),

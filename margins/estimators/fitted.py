@@ -6,6 +6,7 @@ import numpy as np
 
 from margins.data.binary_data import is_sparse
 from margins.kernels import LINEAR
+from margins.parameters import defaults_of
 from margins.solvers.outcome import dual_of
 from margins.training.fit import KernelModel, LinearModel, model_of
 from margins.training.schemes import fitted_scheme
@@ -106,6 +107,11 @@ class StoredMixin:
         if getattr(self, "warm_start", False) or not {"coef_", "dual_coef_"} <= state.keys():
             return state
         return {name: value for name, value in state.items() if name != "dual_coef_"} | {LEFT_OUT: True}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for name, default in defaults_of(type(self)):  # of parameters that are younger than the model
+            vars(self).setdefault(name, default)
 
     # Copies keep them.
 

@@ -348,6 +348,17 @@ cdef class SmoothLoss:
             self._balance(products, labels, shift, &balance, &total, &second)
         return balance, total, second
 
+    def reduce_smoothing_to(self, const double[::1] dual not None):
+        """Call `reduce_smoothing` from Python."""
+        self.reduce_smoothing(dual)
+
+    def shift(self, const double[::1] products not None, const int8_t[::1] labels not None):
+        """Call `best_shift` from Python."""
+        cdef double shift
+        with nogil:
+            shift = self.best_shift(products, labels, 0)
+        return shift
+
     # For tests.
     def py_line_search(self, const double[::1] products, const double[::1] trial, double linear,
                        double square, double slope):

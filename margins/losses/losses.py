@@ -183,7 +183,7 @@ class Loss(ABC):
         best = _minimum(lambda b: self.value(signs * (scores + b)), points.min(), points.max())
         return float(best.x)
 
-    def constant_objective(self, signs, sq_intercept_scaling):
+    def constant_objective(self, signs, sq_intercept_scaling, l1=0.0):
         """Return the objective (float) of the best constant classifier, w = 0 with the best intercept.
 
         Parameters
@@ -192,12 +192,14 @@ class Loss(ABC):
             The labels.
         sq_intercept_scaling : float
             Square of the constant feature of the intercept; 0: no intercept; inf: a free one.
+        l1 : float
+            Penalty of the absolute value of the intercept, too.
         """
         if not sq_intercept_scaling > 0:
             return self.value(np.zeros(len(signs)))
 
         def objective(b):
-            return 0.5 * b * b / sq_intercept_scaling + self.value(b * signs)
+            return 0.5 * b * b / sq_intercept_scaling + l1 * abs(b) + self.value(b * signs)
 
         return float(_minimum(objective, -1.0, 1.0).fun)
 
@@ -369,7 +371,7 @@ class HardMargin(MaximumMarginLoss):
         """See `Loss.best_intercept`; both classes then have equal smallest margins."""
         return -0.5 * float(scores[signs > 0].min() + scores[signs < 0].max())
 
-    def constant_objective(self, signs, sq_intercept_scaling):
+    def constant_objective(self, signs, sq_intercept_scaling, l1=0.0):
         """See `Loss.constant_objective`; no constant classifier separates the classes."""
         return math.inf
 
@@ -444,12 +446,15 @@ class SquaredHinge(MaximumMarginLoss):
         k = int(np.searchsorted(t * weight[:-1] - moment[:-1], 0.0))
         return float(moment[k] / weight[k] if weight[k] > 0 else 0.5 * (t[k - 1] + t[k]))
 
-    def constant_objective(self, signs, sq_intercept_scaling):
+    def constant_objective(self, signs, sq_intercept_scaling, l1=0.0):
         positive, negative = sums_of_classes(self.C, signs)
         total = positive + negative
         if sq_intercept_scaling == 0:
             return total
         penalty = 0.5 / sq_intercept_scaling
+        if l1 > 0:
+            excess = max(abs(positive - negative) - 0.5 * l1, 0.0)
+            return total - excess * excess / (total + penalty)
         return (4 * positive * negative + penalty * total) / (total + penalty)
 
     def gap_of_samples(self, slacks, dual):
@@ -552,9 +557,9 @@ class Hinge(Loss):
         is_flat = abs(total[k] - share) <= FLAT * share and k + 1 < len(points)
         return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
 
-    def constant_objective(self, signs, sq_intercept_scaling):
+    def constant_objective(self, signs, sq_intercept_scaling, l1=0.0):
         positive, negative = sums_of_classes(self.C, signs)
-        total, excess = positive + negative, abs(positive - negative)
+        total, excess = positive + negative, max(abs(positive - negative) - l1, 0.0)
         if sq_intercept_scaling * excess <= 1:  # the size of the best intercept
             return total - 0.5 * sq_intercept_scaling * excess * excess
         return total - excess + 0.5 / sq_intercept_scaling

@@ -52,6 +52,7 @@ from margins.model_selection.leave_one_out import (
 )
 from margins.model_selection.scoring import Scoring
 from margins.parameters import BOOLEAN, OneOf, check_parameters, parameter
+from margins.regularisers import Regulariser
 from margins.training.schemes import fitted_scheme
 
 
@@ -218,6 +219,8 @@ class MarginClassifierCV(
     solver: Literal[
         "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
     ] = _same("solver")
+    penalty: str | Regulariser = _same("penalty")
+    l1_ratio: float | None = _same("l1_ratio")
     fit_intercept: bool = _same("fit_intercept")
     intercept_scaling: float = _same("intercept_scaling")
     penalize_intercept: bool = _same("penalize_intercept")

@@ -45,6 +45,8 @@ def reason_against(estimator, scoring):
     params = estimator.get_params(deep=False)
     if not (isinstance(params["kernel"], str) and params["kernel"] == "linear"):
         return f"kernel={params['kernel']!r} is not linear"
+    if estimator.regulariser() is not None:
+        return f"penalty={params['penalty']!r} is another one"
     if params["solver"] not in ("auto", "decomposition"):
         return f"solver={params['solver']!r} is another one"
     if not 1 / MAX_SINGLE <= params["C"] <= MAX_SINGLE:

@@ -295,6 +295,7 @@ def check_left_out(classifier: Any, scoring: Any, caller: MessageName) -> None:
     allowed = (
         ("C", "finite", classifier.C, math.isfinite(classifier.C)),
         ("loss", " or ".join(map(repr, LOSSES)), classifier.loss, classifier.loss in LOSSES),
+        ("penalty", "'l2'", classifier.penalty, classifier.regulariser() is None),
         ("max_time", "None", classifier.max_time, classifier.max_time is None),
         ("callbacks", "none", callbacks, not callbacks),
         ("scoring", "None or 'accuracy' with cv='loo'", scoring, scoring in (None, "accuracy")),

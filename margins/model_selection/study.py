@@ -24,6 +24,9 @@ from margins.model_selection.intervals import (
 from margins.model_selection.records import decoded, encoded, from_text, record, timeless, to_text
 from margins.model_selection.tables import Printed, in_words, records_of, summary
 
+# Parameters that classifiers have gained, with the values that studies of earlier versions had.
+YOUNGER = {"l1_ratio": None, "penalty": "l2"}
+
 
 @record
 class Fold:
@@ -316,7 +319,8 @@ class Study(Printed):
         data, kind = Data(X, y, sample_weight, groups, "Study"), type(estimator)
         name = f"{kind.__module__}.{kind.__qualname__}"
         params = decoded(encoded(estimator.get_params(deep=False)))
-        if name != self.estimator or params != self.params:
+        younger = {name: value for name, value in YOUNGER.items() if name in params}
+        if name != self.estimator or params != younger | self.params:
             raise ValueError(
                 f"estimator of Study must be the estimator of the study, "
                 f"{self.estimator}{self.params}. Got {name}{params}."

@@ -259,6 +259,8 @@ def candidates(problem, eps, tuning=TUNING):
 
 def reason_not_applicable(solver, problem):
     """Return why a solver is not applicable to a problem; None if it is."""
+    if problem.penalty is not None and solver != "newton":
+        return "it is for penalty='l2'"
     if problem.has_free_intercept and not leaves_free(solver, problem):
         return "it penalises the intercept"
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
@@ -350,6 +352,8 @@ class _Planner:
     def _cold_choice(self):
         """Return the same for a run that starts at zero."""
         problem, costs = self.problem, self.costs
+        if problem.penalty is not None:
+            return "newton", f"steps over the weights minimise {problem.penalty.regulariser!r}"
         if not problem.loss.is_finite:
             return CONTINUATION, "a hard margin is the limit of soft margins"
         if problem.is_kernel:
@@ -396,6 +400,9 @@ class _Planner:
 
     def newton(self):
         """Plan Newton steps alone; after a warm start with conjugate passes in reserve."""
+        if self.problem.penalty is not None:
+            yield self.builder.newton("proximal Newton steps", self._proximal_solver)
+            return
         if self.is_warm:
             yield self.builder.newton("Newton steps from the last fit", self._newton_solver)
             if ConjugateSolver.why_not(self.problem) is None:
@@ -498,6 +505,15 @@ class _Planner:
             return NewtonSolver(None, costs.adds_in_blocks, reduction, newton, self.start)
         max_read = newton.max_product_ratio * costs.product_passes * self.problem.n_samples
         return NewtonSolver(max_read, False, reduction, newton, self.start)
+
+    def _proximal_solver(self):
+        """Return a solver of proximal Newton steps, whose Hessian is stored if it is small."""
+        from margins.solvers.newton.proximal import ProximalNewtonSolver  # few fits need it
+
+        costs = self.costs
+        return ProximalNewtonSolver(
+            costs.has_small_hessian, costs.adds_in_blocks, self.tuning, self.start
+        )
 
     def _epoch_reduction(self):
         """Return the share of its first gap at which an epoch of Newton steps ends; 0: no such limit."""

@@ -5,6 +5,7 @@ solver, which updates the weight vector of a run by one epoch at a time, and rep
 callbacks, stopping and certificates belong to the driver; a solver does not write to them.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,7 +32,17 @@ class Problem(NamedTuple):
     # margins.kernels.gram.WholeGram or None: inner products of linear data, for a pair of classes.
     gram: Any = None
     original: Original | None = None  # None: `data` holds the samples as they were passed
+    penalty: Any = None  # margins.solvers.penalised.Penalty; None: |w|^2 / 2
     pairs_are_slow: bool = False  # True: pairs of samples have been moved, and took too long
+
+    @property
+    def constant_objective(self):
+        """The objective of the best constant classifier."""
+        data = self.data
+        if self.penalty is not None:
+            return self.penalty.constant_objective(self.loss, data)
+        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
+        return self.loss.constant_objective(data.signs, scaling)
 
     @property
     def n_samples(self):

@@ -85,9 +85,8 @@ class Run:
         self.averaging = self._averaging = None if averaging is None else averaging(self.weights)
         self._primal = None  # the model, if the solver of the last epoch reported one
         self._rounding: Rounding | None = None  # None: no solver requires its correction
-        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
         self.proof = Proof(
-            constant=problem.loss.constant_objective(data.signs, scaling),
+            constant=problem.constant_objective,
             indefinite=known_indefinite(data) if data.rows.is_kernel else None,
         )
         self.history: list[Epoch] = []
@@ -534,7 +533,7 @@ class Run:
         """True if a run that should improve on the best constant classifier has not, but could."""
         data, proof = self.problem.data, self.proof
         has_intercept = data.has_free_intercept or data.sq_intercept_scaling > 0
-        could = has_intercept and not proof.indefinite
+        could = has_intercept and not proof.indefinite and self.problem.penalty is None
         is_worse = (1 + ACCURACY) * proof.constant < proof.certificate.primal < math.inf
         return self.specification.required_improvement > 0 and could and is_worse
 
@@ -621,6 +620,7 @@ class Run:
             n_accesses,
             is_fresh,
             problem.original,
+            problem.penalty,
         )
 
     def _outdate_proof(self):

@@ -38,7 +38,7 @@ def refit_intercept(claim, proof, primal):
             return 0.5 * penalty * b * b + loss.value(signs * (multiple * scores + b))
 
         ends = (min(points.min(), 0.0), max(points.max(), 0.0))
-        best = _minimum(objective, *ends)
+        best = minimum(objective, *ends)
         kink = float(points[np.abs(points - best).argmin()])  # where a loss that is not smooth may end
         return min(best, kink, key=objective)
 
@@ -50,7 +50,7 @@ def refit_intercept(claim, proof, primal):
         return 0.5 * (multiple * multiple * sqnorm + penalty * b * b) + loss.value(margins)
 
     # The objective is convex, so it has one minimum on a logarithmic scale, too.
-    best = _minimum(lambda t: objective(math.exp(t) * largest), math.log(SMALLEST_MULTIPLE), 0.0)
+    best = minimum(lambda t: objective(math.exp(t) * largest), math.log(SMALLEST_MULTIPLE), 0.0)
     multiple = min((SMALLEST_MULTIPLE * largest, math.exp(best) * largest), key=objective)
     b, value = intercept_at(multiple), objective(multiple)
     if primal is None:
@@ -60,7 +60,7 @@ def refit_intercept(claim, proof, primal):
     return Refit(claim.theta, primal.moved(w, margins), multiple, value)
 
 
-def _minimum(function, low, high):
+def minimum(function, low, high):
     """Return where a convex function of one variable is smallest between two ends."""
     from scipy.optimize import minimize_scalar
 

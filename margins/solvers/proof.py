@@ -210,7 +210,7 @@ def returned_bounds(loss, data, hypothesis, weights, *, scale, theta, products, 
     with np.errstate(over="ignore", invalid="ignore"):
         high, low, sqnorm = model.scores(scale)
         bounds = loss.bounds(data.signs * (high + low), sqnorm, weights)
-        return bounds.with_primal(0.5 * sqnorm + loss.value_of_slacks(_slacks(data, high, low)))
+        return bounds.with_primal(0.5 * sqnorm + loss.value_of_slacks(slacks_of(data, high, low)))
 
 
 def _is_negligible(loss, data, primal):
@@ -266,6 +266,14 @@ class _Model:
         return high, low, sqnorm
 
 
+def model_in(claim):
+    """Return the coefficients and the intercept of a claim about linear data, as passed."""
+    if claim.original is None:
+        return _Model(claim.data, claim.hypothesis, claim.theta)
+    data, centre = claim.original
+    return _Model(data, claim.hypothesis, claim.theta + float(claim.hypothesis.weights @ centre))
+
+
 def _rounding(data, coefficients, bias, n_accesses):
     """Return the likely rounding of the product with a sample of length 1, if rounding is random."""
     if data.rows.is_kernel:
@@ -285,11 +293,11 @@ def _rounding(data, coefficients, bias, n_accesses):
 def _point(loss, model, scale):
     """Return the objective of rounded coefficients, in twice the working precision."""
     high, low, sqnorm = model.scores(scale)
-    primal, margin, multiple = loss.objective(_slacks(model.data, high, low), sqnorm)
+    primal, margin, multiple = loss.objective(slacks_of(model.data, high, low), sqnorm)
     return ReturnedPoint(primal, scale * multiple, margin)
 
 
-def _slacks(data, high, low):
+def slacks_of(data, high, low):
     """Return 1 - w.y_k from scores in twice the working precision: 1 - high is exact if it cancels."""
     return (1 - data.signs * high) - data.signs * low
 
@@ -311,6 +319,7 @@ class Claim(NamedTuple):
     n_accesses: int = 0
     sums_are_fresh: bool = False  # True: it has just been summed from the dual variables
     original: Original | None = None  # the samples as passed, if features are measured from a centre
+    penalty: Any = None  # margins.solvers.penalised.Penalty; None: |w|^2 / 2
 
     @property
     def length(self):
@@ -365,6 +374,8 @@ class Proof(NamedTuple):
 
     def certified(self, claim: Claim, products: Any = None) -> Proof:
         """Return the proof of a claim, by a pass over all samples or its products."""
+        if claim.penalty is not None:
+            return claim.penalty.certified(self, claim, products)
         data, loss, weights = claim.data, claim.loss, claim.weights
         scale = claim.fixed_scale
         bounds, products = bounds_of(claim.hypothesis, weights, data, loss, claim.theta, scale, products)
@@ -409,6 +420,8 @@ class Proof(NamedTuple):
     def as_returned(self, claim: Claim) -> Proof:
         """Return the proof with the primal value of the rounded coefficients, if it is another."""
         proof, data, theta = self._replace(is_as_returned=True), claim.data, claim.theta
+        if claim.penalty is not None:
+            return claim.penalty.as_returned(proof, claim)
         if data.rows.is_kernel and not self.indefinite:
             proof = proof._replace(indefinite=why_indefinite(data, claim.weights, closely=True))
         if proof.indefinite:
@@ -515,7 +528,7 @@ def accurate_gap(claim, products, bounds, constant, scale):
         distance = math.hypot(distance, intercept / math.sqrt(data.sq_intercept_scaling))
     if constant - bounds.dual < TINY * constant:
         high, low, _ = _Model(data, hypothesis, claim.theta).scores(scale)
-        slacks = _slacks(data, high, low)
+        slacks = slacks_of(data, high, low)
     else:
         slacks = 1 - scale * products
     return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)

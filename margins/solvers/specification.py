@@ -93,6 +93,8 @@ class Specification(NamedTuple):
         True: a warm start needs the samples of the last fit.
     report : callable or None
         Called with a line of progress after every full epoch.
+    regulariser : margins.regularisers.Regulariser or None
+        None: |w|^2 / 2.
     """
 
     name: object = "the fit"
@@ -123,6 +125,7 @@ class Specification(NamedTuple):
     patience: Patience | None = None
     needs_same_samples: bool = False
     report: Callable[[str], object] | None = None
+    regulariser: Any = None
 
     @property
     def is_hard_margin(self) -> bool:

@@ -14,7 +14,9 @@ from margins.solvers.newton.newton import NewtonSolver
 
 
 def start_from(run, previous):
-    """Start a run from the end of another: return a NewtonStart, or None for dual variables."""
+    """Start a run from the end of another: return the start of Newton steps; None: dual variables."""
+    if run.problem.penalty is not None:
+        return previous.solver.end
     if isinstance(previous.solver, NewtonSolver) and previous.is_proven:
         run.is_warm = True
         return previous.solver.end

@@ -113,7 +113,7 @@ def paths_of(training_set, specification, planner, Cs):
 
 def shares_moments(training_set, specification, solver):
     """Return whether Newton steps may start from moments: equal penalties, smooth loss, few features."""
-    if training_set.scheme.has_pairs or training_set.rows.is_kernel:
+    if training_set.scheme.has_pairs or training_set.rows.is_kernel or specification.regulariser:
         return False
     if isinstance(training_set.samples.weight, np.ndarray) or specification.loss != "squared_hinge":
         return False

@@ -63,6 +63,7 @@ class TrainingSet:
         self._original_sqnorms = None if centre is None else self._original.sqnorms()
         self._augmented, self._last_loss = {}, (None, None)
         self._class_blocks = self._gram = None
+        self._penalty = None, None
 
     def share_products(self):
         """Let the problems of all samples share inner products of linear data."""
@@ -141,11 +142,25 @@ class TrainingSet:
         data = make_binary_data(self.rows, self.augmented_sqnorms(specification), *arguments)
         if specification.offset_ratio > 0:
             data = data.with_limits(offset=specification.offset_ratio * self.sqnorms)
+        penalty = self._penalty_of(specification)
         if self.centre is None:
-            return Problem(data, loss, self._gram)
+            return Problem(data, loss, self._gram, penalty=penalty)
         sqnorms = self._original_sqnorms + specification.sq_intercept_scaling
         original = Original(make_binary_data(self._original, sqnorms, *arguments), self.centre)
-        return Problem(data, loss, self._gram, original)
+        return Problem(data, loss, self._gram, original, penalty)
+
+    def _penalty_of(self, specification):
+        """Return the penalty of a specification, which the problems of all classes share, or None."""
+        regulariser = specification.regulariser
+        if regulariser is None:
+            return None
+        known, penalty = self._penalty
+        if known is not regulariser:
+            from margins.solvers.penalised import Penalty  # few fits need it
+
+            penalty = Penalty(regulariser, self.samples.n_features, self.columns)
+            self._penalty = regulariser, penalty
+        return penalty
 
     def _loss_of(self, specification):
         """Return the loss of a specification, which the problems of all classes share (Loss)."""
@@ -180,7 +195,7 @@ class TrainingSet:
         whole = self.samples
         codes = whole.codes[indices] if codes is None else codes
         other, classes = copy.copy(self), self.classes if classes is None else classes
-        other._last_loss, other._gram = (None, None), None
+        other._last_loss, other._gram, other._penalty = (None, None), None, (None, None)
         whole = whole._replace(classes=classes, absent=())
         if self.is_kernel:
             n_samples = len(whole.codes)

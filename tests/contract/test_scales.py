@@ -278,4 +278,5 @@ def test_number_at_the_end_of_its_interval_is_rejected_or_has_a_sound_result(nam
             result = outcome(make(name, C=C, max_iter=5, **others, **{parameter: number}, **loss), X, y)
             if isinstance(result, str):
                 of_kernel = "|The kernel 'poly' must have" * bool(others.get("kernel"))
+                of_kernel += "|C of .* must be finite with penalty=" * bool(others.get("penalty"))
                 assert re.match(rf"{parameter} of {re.escape(shown_name(name))} must{of_kernel}", result)

@@ -62,6 +62,8 @@ def beside(parameter, name):
         return {"tau": 0.0}
     if parameter in OF_KERNELS and name not in ("pfm", *LINEAR):  # whose gamma is a margin
         return {"kernel": "rbf" if parameter == "gamma" else "poly"}
+    if parameter == "l1_ratio":
+        return {"penalty": "elasticnet"}
     if parameter == "penalize_intercept":
         return {"kernel": "rbf"}
     return {"averaging": "tail"} if parameter == "validation_fraction" else {}

@@ -29,6 +29,7 @@ ORDER = (
     {"kernels"},
     {"rules"},
     {"losses"},
+    {"regularisers"},
     {"certificate"},
     {"solvers"},
     {"training"},

@@ -1,0 +1,412 @@
+"""The interface of regularisers, and everything that follows from it alone.
+
+The problem: with the weight vector w and samples y_k = l_k [x_k, rho],
+
+    primal   min   r(w) + sum_k h_k(w.y_k)
+    dual     max   sum_k alpha_k - sum_k D_k alpha_k^2 / 2 - r*(a),   0 <= alpha_k <= U_k
+
+where a = sum_k alpha_k y_k, and r* is the conjugate of r. Its gradient gives the weights. A regulariser
+is a sum over the weights, and regularisers differ in five numbers for each weight:
+
+    r_j(w) = ridge_j (w - centre_j)^2 / 2 + l1_j |w - centre_j|   if lower_j <= w <= upper_j, else inf
+
+    regulariser         ridge       l1
+    L2                  1           0
+    L1                  0           1
+    ElasticNet(s)       1 - s       s
+
+`Weighted` multiplies ridge and l1, `Prior` sets the centres, `Bounded` sets the bounds. To add a
+regulariser, write a subclass of `Regulariser` with `ridge`, `l1` and, unless all weights have the same
+numbers, `terms`.
+
+A free intercept has no regulariser; a penalised one has the numbers ridge and l1 of the class.
+"""
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """The five numbers of each weight, and what follows from them.
+
+    Attributes
+    ----------
+    ridge, l1 : ndarray of float64, shape (n,)
+        At least 0. At least one of the two is positive, unless both bounds are finite.
+    centre, lower, upper : ndarray of float64, shape (n,)
+
+    See Also
+    --------
+    Regulariser.terms : Makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> terms = ElasticNet(0.5).terms(2)
+    >>> w, a = np.array([0.0, 3.0]), np.array([0.4, 2.0])
+    >>> terms.weights(a).tolist()
+    [0.0, 3.0]
+    >>> float(terms.value(w) + terms.conjugate(a) - a @ w)
+    0.0
+    """
+
+    ridge: Floats
+    l1: Floats
+    centre: Floats
+    lower: Floats
+    upper: Floats
+
+    def values(self, w: Floats) -> Floats:
+        """Return r_j(w_j), an ndarray of float64 of shape (n,); inf out of bounds."""
+        from_centre = w - self.centre
+        values = 0.5 * self.ridge * from_centre * from_centre + self.l1 * np.abs(from_centre)
+        return np.where((w < self.lower) | (w > self.upper), np.inf, values)
+
+    def value(self, w: Floats) -> float:
+        """Return r(w) (float); inf if a weight is out of bounds."""
+        return float(self.values(w).sum())
+
+    def slopes(self, w: Floats) -> tuple[Floats, Floats]:
+        """Return the left and right derivatives of r at w (ndarrays); -inf and inf at bounds."""
+        from_centre = w - self.centre
+        slope = self.ridge * from_centre
+        left = slope + np.where(from_centre > 0, self.l1, -self.l1)
+        right = slope + np.where(from_centre >= 0, self.l1, -self.l1)
+        return np.where(w <= self.lower, -np.inf, left), np.where(w >= self.upper, np.inf, right)
+
+    def weights(self, a: Floats) -> Floats:
+        """Return the gradient of r* (ndarray): the w with the largest a.w - r(w); inf: there is none."""
+        excess = a - np.clip(a, -self.l1, self.l1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            w = self.centre + np.where(excess == 0, 0.0, excess / self.ridge)
+        return np.clip(w, self.lower, self.upper)
+
+    def conjugate(self, a: Floats) -> float:
+        """Return r*(a) = max over w of a.w - r(w) (float); inf if it has no bound."""
+        return float(self.conjugates(a).sum())
+
+    def conjugates(self, a: Floats) -> Floats:
+        """Return r_j*(a_j), an ndarray of float64 of shape (n,)."""
+        w = self.weights(a)
+        with np.errstate(invalid="ignore"):
+            values = a * w - self.values(w)
+        return np.where(np.isfinite(w), values, np.inf)
+
+    def largest_multiple(self, a: Floats, error: float = 0.0) -> float:
+        """Return the largest t <= 1 for which r* is finite at t times all within `error` of a."""
+        size = np.maximum(
+            np.where(np.isinf(self.upper), a, -np.inf), np.where(np.isinf(self.lower), -a, -np.inf)
+        )
+        size = size[self.ridge == 0] + error
+        limits = self.l1[self.ridge == 0]
+        beyond = size > limits
+        return float(np.min(limits[beyond] / size[beyond])) if beyond.any() else 1.0
+
+    def gaps(self, w: Floats, a: Floats) -> Floats:
+        """Return r_j(w_j) + r_j*(a_j) - a_j w_j >= 0, without cancellation (ndarray, shape (n,))."""
+        best = self.weights(a)
+        with np.errstate(invalid="ignore"):
+            move, slope = w - best, a - self.ridge * (best - self.centre)
+            kinks = self.l1 * (np.abs(w - self.centre) - np.abs(best - self.centre))
+            gaps = 0.5 * self.ridge * move * move + np.maximum(kinks - slope * move, 0.0)
+        outside = (w < self.lower) | (w > self.upper) | ~np.isfinite(best)
+        return np.where(outside, np.inf, gaps)
+
+
+class Regulariser:
+    """A separable regulariser of the weights.
+
+    Attributes
+    ----------
+    ridge : float
+        Factor of w^2 / 2.
+    l1 : float
+        Factor of |w|.
+
+    See Also
+    --------
+    L2, L1, ElasticNet, Bounded, Weighted, Prior : The regularisers of this package.
+
+    Examples
+    --------
+    A regulariser that trusts some features more than others:
+
+    >>> import numpy as np
+    >>> class Doubting(Regulariser):
+    ...     ridge = 1.0
+    ...
+    ...     def terms(self, n_features: int) -> Terms:
+    ...         terms = super().terms(n_features)
+    ...         return terms._replace(ridge=np.linspace(1, 2, n_features))
+    >>> Doubting().terms(3).ridge.tolist()
+    [1.0, 1.5, 2.0]
+    """
+
+    ridge: float = 0.0
+    l1: float = 0.0
+
+    def terms(self, n_features: int) -> Terms:
+        """Return the five numbers of each weight (Terms).
+
+        Parameters
+        ----------
+        n_features : int
+
+        Raises
+        ------
+        ValueError
+            If the regulariser has numbers for another number of features.
+        """
+        shared = self.ridge, self.l1, 0.0, -math.inf, math.inf
+        return Terms(*(np.full(n_features, value, dtype=float) for value in shared))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = ((value, vars(other)[name]) for name, value in vars(self).items())
+        return all(np.array_equal(one, another) for one, another in pairs)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class L2(Regulariser):
+    """The squared length, |w|^2 / 2, which makes the margin large.
+
+    Examples
+    --------
+    >>> L2().terms(2).ridge.tolist()
+    [1.0, 1.0]
+    """
+
+    ridge = 1.0
+
+
+class L1(Regulariser):
+    """The sum of |w_j|, which makes most weights 0, as ``penalty="l1"`` of LinearSVC.
+
+    Examples
+    --------
+    >>> L1().terms(2).l1.tolist()
+    [1.0, 1.0]
+
+    **Source**: Bradley & Mangasarian (1998), Feature selection via concave minimization and support
+    vector machines.
+    """
+
+    l1 = 1.0
+
+
+class ElasticNet(Regulariser):
+    """A mixture of both, ``l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2``.
+
+    Parameters
+    ----------
+    l1_ratio : float in [0, 1], default=0.5
+
+    Raises
+    ------
+    ValueError
+        If `l1_ratio` is not in [0, 1].
+
+    Examples
+    --------
+    >>> ElasticNet(0.25).terms(1).ridge.tolist()
+    [0.75]
+
+    **Source**: Zou & Hastie (2005), Regularization and variable selection via the elastic net.
+    """
+
+    def __init__(self, l1_ratio: float = 0.5) -> None:
+        if not isinstance(l1_ratio, Real) or not 0 <= l1_ratio <= 1:
+            raise ValueError(f"l1_ratio of ElasticNet must be in [0, 1]. Got {l1_ratio!r}.")
+        self.ridge, self.l1 = 1 - float(l1_ratio), float(l1_ratio)
+
+    def __repr__(self) -> str:
+        return f"ElasticNet({self.l1!r})"
+
+
+class _Changed(Regulariser):
+    """A regulariser that changes some numbers of another one."""
+
+    NAMES: ClassVar[tuple[str, ...]]
+
+    def __init__(self, penalty: Regulariser) -> None:
+        if not isinstance(penalty, Regulariser):
+            raise TypeError(
+                f"penalty of {type(self).__name__} must be a Regulariser, as L1(). Got {penalty!r}."
+            )
+        self.penalty, self.ridge, self.l1 = penalty, penalty.ridge, penalty.l1
+
+    def _numbers(
+        self, name: str, values: ArrayLike, check: Callable[[Any], Any], allowed: str
+    ) -> float | Floats:
+        """Return a number, or an array with one for each feature, of which `check` is true."""
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} of {type(self).__name__} must be {allowed}. Got {values!r}."
+            ) from None
+        if array.ndim > 1 or not np.all(check(array)):
+            got = f"an array of shape {array.shape}" if array.ndim > 1 else _first(array, check)
+            raise ValueError(
+                f"{name} of {type(self).__name__} must be {allowed}, one or one for each feature. "
+                f"Got {got}."
+            )
+        return float(array) if array.ndim == 0 else array.copy()
+
+    def _spread(self, name: str, n_features: int) -> Floats:
+        """Return one number for each feature (ndarray of float64, shape (n_features,))."""
+        values = getattr(self, name)
+        if np.ndim(values) and len(values) != n_features:
+            raise ValueError(
+                f"{name} of {type(self).__name__} must have one number for each of the {n_features} "
+                f"features of X. Got {len(values)} numbers."
+            )
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), n_features).copy()
+
+    def __repr__(self) -> str:
+        arrays = {name: np.asarray(getattr(self, name)) for name in self.NAMES}
+        numbers = (
+            f"{name}={np.array2string(array, threshold=8, edgeitems=2, separator=', ')}"
+            for name, array in arrays.items()
+        )
+        return f"{type(self).__name__}({', '.join(numbers)}, penalty={self.penalty!r})"
+
+
+def _first(array: Floats, check: Callable[[Any], Any]) -> str:
+    """Return the first number that is not allowed, with its index if there are several (str)."""
+    if array.ndim == 0:
+        return repr(float(array))
+    j = int(np.flatnonzero(~check(array))[0])
+    return f"{float(array[j])!r} for feature {j}"
+
+
+class Bounded(_Changed):
+    """Another regulariser, with weights between bounds: signs, for example, with 0 and inf.
+
+    Parameters
+    ----------
+    lower, upper : float or array-like, shape (n_features,), default=-inf and inf
+        Bounds of all weights, or of each.
+    penalty : Regulariser, default=L2()
+
+    Raises
+    ------
+    ValueError
+        If a lower bound exceeds the upper one, or is inf, or an upper one is -inf.
+
+    Examples
+    --------
+    >>> Bounded(lower=0, penalty=L1())
+    Bounded(lower=0., upper=inf, penalty=L1())
+    """
+
+    NAMES = "lower", "upper"
+
+    def __init__(
+        self,
+        lower: ArrayLike = -math.inf,
+        upper: ArrayLike = math.inf,
+        penalty: Regulariser | None = None,
+    ) -> None:
+        super().__init__(L2() if penalty is None else penalty)
+        self.lower = self._numbers("lower", lower, lambda x: x < np.inf, "less than inf")
+        self.upper = self._numbers("upper", upper, lambda x: x > -np.inf, "greater than -inf")
+        shapes = {np.shape(bound) for bound in (self.lower, self.upper)} - {()}
+        if len(shapes) > 1:
+            raise ValueError(
+                "lower and upper of Bounded must have the same length. "
+                f"Got {np.size(self.lower)} and {np.size(self.upper)}."
+            )
+        wrong = np.atleast_1d(np.greater(self.lower, self.upper))
+        if wrong.any():
+            j = int(np.flatnonzero(wrong)[0])
+            low, high = (float(np.ravel(b)[j if np.ndim(b) else 0]) for b in (self.lower, self.upper))
+            place = f" for feature {j}" if shapes else ""
+            raise ValueError(f"lower of Bounded must be at most upper. Got {low!r} and {high!r}{place}.")
+
+    def terms(self, n_features: int) -> Terms:
+        """See `Regulariser.terms`."""
+        bounds = (self._spread(name, n_features) for name in self.NAMES)
+        return self.penalty.terms(n_features)._replace(**dict(zip(self.NAMES, bounds, strict=True)))
+
+
+class Weighted(_Changed):
+    """Another regulariser, times a positive weight for each feature.
+
+    Parameters
+    ----------
+    weights : array-like of float, shape (n_features,)
+        Positive and finite: a larger one means a smaller coefficient.
+    penalty : Regulariser, default=L2()
+
+    Raises
+    ------
+    ValueError
+        If a weight is not positive and finite.
+
+    Examples
+    --------
+    >>> Weighted([1, 4], L1()).terms(2).l1.tolist()
+    [1.0, 4.0]
+
+    **Source**: Zou (2006), The adaptive lasso and its oracle properties.
+    """
+
+    NAMES = ("weights",)
+
+    def __init__(self, weights: ArrayLike, penalty: Regulariser | None = None) -> None:
+        super().__init__(L2() if penalty is None else penalty)
+        positive = "positive and finite"
+        self.weights = self._numbers("weights", weights, lambda x: (x > 0) & (x < np.inf), positive)
+
+    def terms(self, n_features: int) -> Terms:
+        """See `Regulariser.terms`."""
+        weights, terms = self._spread("weights", n_features), self.penalty.terms(n_features)
+        return terms._replace(ridge=weights * terms.ridge, l1=weights * terms.l1)
+
+
+class Prior(_Changed):
+    """Another regulariser, of the distance from given coefficients instead of 0.
+
+    Parameters
+    ----------
+    coef : array-like of float, shape (n_features,)
+        Finite: coefficients of an earlier model, or of an expert.
+    penalty : Regulariser, default=L2()
+
+    Raises
+    ------
+    ValueError
+        If a coefficient is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Prior([1, 2]).terms(2).weights(np.zeros(2)).tolist()
+    [1.0, 2.0]
+
+    **Source**: Evgeniou & Pontil (2004), Regularized multi-task learning.
+    """
+
+    NAMES = ("coef",)
+
+    def __init__(self, coef: ArrayLike, penalty: Regulariser | None = None) -> None:
+        super().__init__(L2() if penalty is None else penalty)
+        self.coef = self._numbers("coef", coef, np.isfinite, "finite")
+
+    def terms(self, n_features: int) -> Terms:
+        """See `Regulariser.terms`."""
+        return self.penalty.terms(n_features)._replace(centre=self._spread("coef", n_features))

@@ -1,0 +1,569 @@
+"""Quadratic models with a regulariser, minimised by coordinates and by conjugate gradients on faces.
+
+The problem: given a point w, a gradient g and a Hessian H = sum_k s_k y_k y_k^T of the losses, minimise
+
+    g.(z - w) + (z - w)^T H (z - w) / 2 + r(z)
+
+for the r of margins/regularisers: sweeps over the coordinates minimise over one at a time. A coordinate that stays
+at a kink of r, or at a bound, is left out until the next sweep over all candidates. Over the others, the face, the
+model is a quadratic function, which conjugate gradients minimise if sweeps converge slowly; a coordinate that would
+cross its kink or bound stops there.
+
+H is stored (`StoredModel`), or multiplied by its columns (`ColumnModel`). A free intercept is eliminated: H and g are
+those of the best intercept for every z.
+
+Source: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularized logistic regression; Moré & Toraldo (1991), On the
+solution of large quadratic programming problems with bound constraints.
+"""
+
+from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
+from libc.stdint cimport int32_t
+from margins._sparse cimport nonzeros
+from margins.data._binary_data cimport BinaryData
+from margins.linalg._sums cimport dot_of
+from scipy.linalg.cython_lapack cimport dposv
+
+import numpy as np
+
+
+# Faces of a few coordinates have a Cholesky factor. For larger ones, a sequence of conjugate gradients ends after so
+# many products, or with a residual whose square is smaller by a factor; if it is not, faces of many have a factor, too.
+cdef Py_ssize_t FEW = 60
+cdef Py_ssize_t MANY = 300
+cdef int MAX_PRODUCTS = 50
+cdef double REDUCTION = 1e-6
+
+# How many faces follow each other, as long as each gains this share of all; and the share of the gain of a whole step
+# that is enough if kinks cut it.
+cdef int MAX_FACES = 20
+cdef double LITTLE = 0.1
+cdef double ENOUGH = 0.5
+
+
+cdef inline double _value(double w, double ridge, double l1, double centre, double lower, double upper) noexcept nogil:
+    """Return r(w) of one weight."""
+    cdef double from_centre = w - centre
+    if w < lower or w > upper:
+        return INFINITY
+    return 0.5 * ridge * from_centre * from_centre + l1 * fabs(from_centre)
+
+
+def value_of(terms, const double[::1] w not None):
+    """Return r(w) (float), as `Terms.value`."""
+    cdef const double[::1] ridge, l1, centre, lower, upper
+    cdef double total = 0
+    cdef Py_ssize_t j
+    ridge, l1, centre, lower, upper = terms
+    with nogil:
+        for j in range(ridge.shape[0]):
+            if w[j] != 0 or centre[j] != 0 or lower[j] > 0 or upper[j] < 0:
+                total += _value(w[j], ridge[j], l1[j], centre[j], lower[j], upper[j])
+    return total
+
+
+def measures(terms, const double[::1] w not None, const double[::1] a not None, double inside):
+    """Return t <= 1 for which r*(t a) is finite, r*(t a), and r(w) + r*(t a) - t w.a, summed without cancellation.
+
+    If t < 1, it is `inside` times the largest one. They are sums of what `Terms` has of each weight.
+    """
+    cdef const double[::1] ridge, l1, centre, lower, upper
+    cdef double t = 1, x, excess, best, move, slope, conjugate = 0, gap = 0
+    cdef Py_ssize_t j, n
+    ridge, l1, centre, lower, upper = terms
+    n = ridge.shape[0]
+    with nogil:
+        for j in range(n):
+            if ridge[j] == 0 and ((a[j] > l1[j] and upper[j] == INFINITY) or (-a[j] > l1[j] and lower[j] == -INFINITY)):
+                t = fmin(t, l1[j] / fabs(a[j]))
+        if t < 1:
+            t *= inside
+        for j in range(n):
+            x = t * a[j]
+            excess = x - l1[j] if x > l1[j] else x + l1[j] if x < -l1[j] else 0
+            best = centre[j]
+            if excess != 0:
+                best += excess / ridge[j] if ridge[j] > 0 else copysign(INFINITY, excess)
+            best = fmin(fmax(best, lower[j]), upper[j])
+            conjugate += x * best - _value(best, ridge[j], l1[j], centre[j], lower[j], upper[j])
+            move, slope = w[j] - best, x - ridge[j] * (best - centre[j])
+            gap += 0.5 * ridge[j] * move * move
+            gap += fmax(l1[j] * (fabs(w[j] - centre[j]) - fabs(best - centre[j])) - slope * move, 0)
+    return t, conjugate, gap
+
+
+def movable(terms, const double[::1] w not None, const double[::1] a not None, double sure):
+    """Return the weights that a step may change, ascending, and how far their gradient is from a subgradient of r.
+
+    Weights at a kink are left out if their gradient is less than a share `sure` of l1. For weights that are not at
+    the centre the distance is inf.
+    """
+    cdef const double[::1] ridge, l1, centre, lower, upper
+    cdef double slope
+    cdef Py_ssize_t j, n = 0
+    ridge, l1, centre, lower, upper = terms
+    indices, distances = np.empty(ridge.shape[0], dtype=np.int32), np.empty(ridge.shape[0])
+    cdef int32_t[::1] out = indices
+    cdef double[::1] distance = distances
+    with nogil:
+        for j in range(ridge.shape[0]):
+            slope = ridge[j] * (w[j] - centre[j])
+            if w[j] == centre[j] and fabs(a[j]) < sure * l1[j]:
+                continue
+            if w[j] == lower[j] and a[j] <= slope + (l1[j] if w[j] >= centre[j] else -l1[j]):
+                continue
+            if w[j] == upper[j] and a[j] >= slope + (l1[j] if w[j] > centre[j] else -l1[j]):
+                continue
+            out[n] = <int32_t> j
+            distance[n] = fabs(a[j]) - l1[j] if w[j] == centre[j] else INFINITY
+            n += 1
+    return indices[:n], distances[:n]
+
+
+def weighted_squares(BinaryData data not None, const double[:] weights not None):
+    """Return sum_k weights_k x_kj^2 for every feature j (ndarray of float64, shape (n_features,))."""
+    cdef Py_ssize_t k, i, n, longest = data.rows.longest() + 1
+    cdef double[::1] row = np.empty(longest), out
+    cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32)
+    sums = np.zeros(data.rows.n_features)
+    out = sums
+    for k in range(data.rows.n_rows):
+        with nogil:
+            n = nonzeros(data.rows, k, &row[0], &columns[0])
+            for i in range(n):
+                out[columns[i]] += weights[k] * row[i] * row[i]
+    return sums
+
+
+cdef class Columns:
+    """The columns of linear data, without labels: dense, or with the numbers of the samples."""
+
+    def __init__(self, BinaryData data not None):
+        cdef Py_ssize_t k, i, j, n, d = data.rows.n_features, longest = data.rows.longest() + 1
+        cdef double[::1] row = np.empty(longest), values
+        cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32), samples
+        cdef Py_ssize_t[::1] starts = np.zeros(d + 1, dtype=np.intp)
+        self.n_samples, self.n_features = len(data), d
+        for k in range(self.n_samples):
+            with nogil:
+                n = nonzeros(data.rows, k, &row[0], &columns[0])
+                for i in range(n):
+                    starts[columns[i] + 1] += 1
+        is_dense = 2 * np.sum(starts) > self.n_samples * d
+        for j in range(d):
+            starts[j + 1] = starts[j] + (self.n_samples if is_dense else starts[j + 1])
+        all_values = np.zeros(starts[d])
+        all_samples = None if is_dense else np.empty(starts[d], dtype=np.int32)
+        values, samples = all_values, all_samples
+        cdef Py_ssize_t[::1] places = np.array(starts[:d])
+        for k in range(self.n_samples):
+            with nogil:
+                n = nonzeros(data.rows, k, &row[0], &columns[0])
+                for i in range(n):
+                    j = columns[i]
+                    if samples is None:
+                        values[starts[j] + k] = row[i]
+                    else:
+                        values[places[j]], samples[places[j]] = row[i], <int32_t> k
+                        places[j] += 1
+        self.values, self.samples, self.starts = all_values, all_samples, starts
+
+    @property
+    def n_stored(self):
+        """The number of elements stored."""
+        return self.starts[self.n_features]
+
+
+cdef class Model:
+    """A quadratic model and a regulariser.
+
+    w, gradient, shape (n,): point and gradient of the losses there.
+    terms: margins.regularisers.Terms of the n weights.
+    least, shape (n,): the diagonal of H is raised to it, so that steps are finite where H is 0.
+    share: and by this share of `least`.
+    """
+
+    def __init__(self, w, gradient, terms, least, double share):
+        cdef Py_ssize_t n = len(w)
+        self.origin, self.least, self.share = w, least, share
+        self.n = n
+        self.z, self.gradient = w.copy(), gradient.copy()
+        self.ridge, self.l1, self.centre, self.lower, self.upper = terms
+        self.moving, self.face = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        self.direction, self.image, self.residual = np.empty(n), np.empty(n), np.empty(n)
+
+    def _damp(self, diagonal):
+        """Set what is added to the diagonal of H, and the sum."""
+        least = np.asarray(self.least)
+        damping = np.maximum(least - diagonal, self.share * least)
+        self.damping, self.diagonal = damping, diagonal + damping
+
+    cdef double gradient_of(self, Py_ssize_t j) noexcept nogil:
+        """Return the derivative of the model without r with respect to coordinate j."""
+        return self.gradient[j]
+
+    cdef void move(self, Py_ssize_t j, double change) noexcept nogil:
+        """Note that a coordinate has changed."""
+
+    cdef void multiply(self, Py_ssize_t n) noexcept nogil:
+        """Set `image` to H times `direction`, both over the first n coordinates of `face`."""
+
+    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
+        """Note that z has changed by `length` times the last `direction` that was multiplied."""
+
+    @property
+    def point(self):
+        """z, an ndarray of float64 of shape (n,)."""
+        return np.asarray(self.z)
+
+    def minimise(self, const int32_t[::1] candidates not None, double tolerance, int max_sweeps, int max_of_face):
+        """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned.
+        """
+        cdef double gain, total = 0
+        cdef Py_ssize_t n_moving
+        cdef int n_sweeps = 0, n_of_face
+        while n_sweeps < max_sweeps:
+            with nogil:
+                gain = self._sweep(candidates, candidates.shape[0], &n_moving)
+            n_sweeps += 1
+            total += gain
+            if not gain > tolerance * total:
+                break
+            n_of_face = 0
+            while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total:
+                n_of_face += 1
+                gain = self._step_on_face(n_moving) if n_of_face > max_of_face else 0
+                with nogil:
+                    gain += self._sweep(self.moving, n_moving, &n_moving)
+                n_sweeps += 1
+                total += gain
+        return total
+
+    cdef double _sweep(self, const int32_t[::1] candidates, Py_ssize_t n, Py_ssize_t* n_moving) noexcept nogil:
+        """Minimise over one coordinate after another; return the gain, and set `moving`."""
+        cdef Py_ssize_t i, j, n_kept = 0
+        cdef double z, now, h, g, change, gain = 0
+        cdef bint is_corner
+        for i in range(n):
+            j = candidates[i]
+            z, h = self.z[j], self.diagonal[j]
+            g = self.gradient_of(j) + self.damping[j] * (z - self.origin[j])
+            now = h * (z - self.centre[j]) - g
+            if now > self.l1[j]:
+                now = (now - self.l1[j]) / (h + self.ridge[j])
+            elif now < -self.l1[j]:
+                now = (now + self.l1[j]) / (h + self.ridge[j])
+            else:
+                now = 0
+            now = fmin(fmax(now + self.centre[j], self.lower[j]), self.upper[j])
+            change = now - z
+            is_corner = now == self.centre[j] and self.l1[j] > 0 or now == self.lower[j] or now == self.upper[j]
+            if change == 0 and is_corner:
+                continue
+            self.moving[n_kept] = <int32_t> j
+            n_kept += 1
+            if change == 0:
+                continue
+            gain -= change * (g + 0.5 * h * change + self.ridge[j] * (z - self.centre[j] + 0.5 * change))
+            gain -= self.l1[j] * (fabs(now - self.centre[j]) - fabs(z - self.centre[j]))
+            self.z[j] = now
+            self.move(j, change)
+        n_moving[0] = n_kept
+        return gain
+
+    cdef Py_ssize_t _set_face(self, Py_ssize_t n_moving) noexcept nogil:
+        """Set `face` to the coordinates that are at no kink or bound, and `residual` to minus the gradient there."""
+        cdef Py_ssize_t i, j, n = 0
+        cdef double from_centre, slope
+        for i in range(n_moving):
+            j = self.moving[i]
+            from_centre = self.z[j] - self.centre[j]
+            if from_centre == 0 and self.l1[j] > 0 or self.z[j] == self.lower[j] or self.z[j] == self.upper[j]:
+                continue
+            slope = self.l1[j] if from_centre > 0 else -self.l1[j]
+            slope += self.damping[j] * (self.z[j] - self.origin[j])
+            self.residual[n] = -(self.gradient_of(j) + self.ridge[j] * from_centre + slope)
+            self.face[n] = <int32_t> j
+            n += 1
+        return n
+
+    cdef double _step_on_face(self, Py_ssize_t n_moving):
+        """Go towards the minimum over the face, and over smaller faces while kinks are in the way; return the gain."""
+        cdef double gain, total = 0
+        cdef bint is_cut = True
+        cdef Py_ssize_t n
+        cdef double[::1] step, slope
+        cdef int _
+        for _ in range(MAX_FACES):
+            n = self._set_face(n_moving)
+            if n < 2 or not is_cut:
+                break
+            step, slope = np.zeros(n), np.array(self.residual[:n])
+            if n > FEW or not self._solve_directly(step, n):
+                if not self._solve_by_products(step, n) and n <= MANY:
+                    self.residual[:n] = slope
+                    self._solve_directly(step, n)
+            gain = self._follow_step(step, slope, n, &is_cut)
+            total += gain
+            if not gain > LITTLE * total:
+                break
+        return total
+
+    cdef bint _solve_directly(self, double[::1] step, Py_ssize_t n):
+        """Set `step` to the step to the minimum over the face; return False if rounding prevents it."""
+        cdef double[:, ::1] matrix = np.empty((n, n))
+        cdef double[::1] approximate = np.array(step)
+        cdef Py_ssize_t i, j
+        cdef int width = <int> n, one = 1, info
+        with nogil:
+            for i in range(n):
+                self.direction[:n] = 0
+                self.direction[i] = 1
+                self.multiply(n)
+                for j in range(n):
+                    matrix[i, j] = self.image[j]
+                matrix[i, i] += self.ridge[self.face[i]] + self.damping[self.face[i]]
+            step[:] = self.residual[:n]
+            dposv(b"L", &width, &one, &matrix[0, 0], &width, &step[0], &width, &info)
+        if info != 0:
+            step[:] = approximate
+        return info == 0
+
+    cdef bint _solve_by_products(self, double[::1] step, Py_ssize_t n) except -1:
+        """Approximate the same by conjugate gradients; return False if they converge slowly."""
+        cdef Py_ssize_t i, j
+        cdef double square, first, previous, curvature, length
+        cdef double[::1] scaled = np.empty(n)
+        cdef int _
+        with nogil:
+            square = first = self._preconditioned(scaled, n)
+            self.direction[:n] = scaled
+            for _ in range(MAX_PRODUCTS):
+                if not square > REDUCTION * first:
+                    break
+                self.multiply(n)
+                curvature = 0
+                for i in range(n):
+                    j = self.face[i]
+                    self.image[i] += (self.ridge[j] + self.damping[j]) * self.direction[i]
+                    curvature += self.direction[i] * self.image[i]
+                if not curvature > 0:
+                    break
+                length = square / curvature
+                for i in range(n):
+                    step[i] += length * self.direction[i]
+                    self.residual[i] -= length * self.image[i]
+                previous = square
+                square = self._preconditioned(scaled, n)
+                for i in range(n):
+                    self.direction[i] = scaled[i] + square / previous * self.direction[i]
+        return square <= REDUCTION * first
+
+    cdef double _follow_step(
+        self, const double[::1] step, const double[::1] slope, Py_ssize_t n, bint* is_cut
+    ) noexcept nogil:
+        """Move z by a step, each coordinate at most to its kink, or all of them to the first kink; return the gain."""
+        cdef Py_ssize_t i, j
+        cdef double end, share = 1, whole = 0, gain
+        is_cut[0] = False
+        for i in range(n):
+            j = self.face[i]
+            whole += 0.5 * slope[i] * step[i]
+            end = self._end(j, step[i])
+            self.direction[i] = step[i]
+            if fabs(step[i]) >= fabs(end):
+                self.direction[i] = end
+                share = fmin(share, end / step[i])
+                is_cut[0] = True
+        gain = self._gain(slope, n)
+        if is_cut[0] and not gain > ENOUGH * whole:
+            for i in range(n):
+                end = self._end(self.face[i], step[i])
+                self.direction[i] = end if fabs(share * step[i]) >= fabs(end) else share * step[i]
+            gain = self._gain(slope, n)
+        if not gain > 0:
+            return 0
+        for i in range(n):
+            j = self.face[i]
+            end = self._end(j, self.direction[i])
+            if self.direction[i] == end:  # exactly, in spite of rounding
+                self.z[j] = self._limit(j, self.direction[i])
+            else:
+                self.z[j] += self.direction[i]
+        self.follow(n, 1)
+        return gain
+
+    cdef double _limit(self, Py_ssize_t j, double direction) noexcept nogil:
+        """Return the kink or bound that a coordinate of the face meets first in a direction."""
+        cdef bint is_above = self.z[j] > self.centre[j]
+        if direction > 0:
+            return fmin(self.upper[j], INFINITY if is_above or self.l1[j] == 0 else self.centre[j])
+        return fmax(self.lower[j], self.centre[j] if is_above and self.l1[j] > 0 else -INFINITY)
+
+    cdef double _end(self, Py_ssize_t j, double direction) noexcept nogil:
+        """Return how far that is."""
+        return self._limit(j, direction) - self.z[j]
+
+    cdef double _gain(self, const double[::1] slope, Py_ssize_t n) noexcept nogil:
+        """Return what the model gains by `direction`, which `follow` may then follow."""
+        cdef Py_ssize_t i, j
+        cdef double gain = 0
+        self.multiply(n)
+        for i in range(n):
+            j = self.face[i]
+            self.image[i] += (self.ridge[j] + self.damping[j]) * self.direction[i]
+            gain += self.direction[i] * (slope[i] - 0.5 * self.image[i])
+        return gain
+
+    cdef double _preconditioned(self, double[::1] scaled, Py_ssize_t n) noexcept nogil:
+        """Set `scaled` to the residual divided by the diagonal, and return their product."""
+        cdef Py_ssize_t i, j
+        for i in range(n):
+            j = self.face[i]
+            scaled[i] = self.residual[i] / (self.diagonal[j] + self.ridge[j])
+        return dot_of(&scaled[0], &self.residual[0], n)
+
+
+cdef class StoredModel(Model):
+    """A model whose Hessian is stored.
+
+    hessian, shape (n, n): symmetric.
+    """
+
+    def __init__(self, w, gradient, terms, least, double share, hessian not None):
+        Model.__init__(self, w, gradient, terms, least, share)
+        self.hessian = hessian
+        self._damp(np.diagonal(hessian))
+
+    cdef void move(self, Py_ssize_t j, double change) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.gradient[i] += change * self.hessian[j, i]
+
+    cdef void multiply(self, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i, j
+        cdef double total
+        for i in range(n):
+            total = 0
+            for j in range(n):
+                total += self.hessian[self.face[i], self.face[j]] * self.direction[j]
+            self.image[i] = total
+
+    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            self.move(self.face[i], length * self.direction[i])
+
+
+cdef class ColumnModel(Model):
+    """A model whose Hessian is multiplied by its columns.
+
+    curvature, shape (m,): s_k; 0 for samples that are not free.
+    rho: the constant feature of a penalised intercept, the last weight; 0: none.
+    is_free: True: there is a free intercept, which no weight stands for.
+    """
+
+    def __init__(self, w, gradient, terms, least, double share, Columns columns not None, curvature not None,
+                 candidates not None, double rho=0, bint is_free=False):
+        cdef Py_ssize_t i, j, k, d = columns.n_features
+        cdef double x
+        cdef const int32_t[::1] chosen = candidates
+        Model.__init__(self, w, gradient, terms, least, share)
+        self.columns, self.curvature, self.rho, self.is_free = columns, curvature, rho, is_free
+        self.products, self.trial = np.zeros(columns.n_samples), np.empty(columns.n_samples)
+        self.sums, self.diagonal = np.zeros(self.n), np.zeros(self.n)
+        self.total = np.sum(curvature)
+        with nogil:
+            for i in range(chosen.shape[0]):
+                j = chosen[i]
+                if j == d:
+                    self.sums[j], self.diagonal[j] = rho * self.total, rho * rho * self.total
+                    continue
+                for k in range(columns.starts[j], columns.starts[j + 1]):
+                    x = columns.values[k] * self.curvature[
+                        columns.samples[k] if columns.samples is not None else k - columns.starts[j]
+                    ]
+                    self.sums[j] += x
+                    self.diagonal[j] += x * columns.values[k]
+                if is_free and self.total > 0:
+                    self.diagonal[j] -= self.sums[j] * self.sums[j] / self.total
+        self._damp(np.asarray(self.diagonal))
+
+    cdef double _dot(self, Py_ssize_t j, const double* vector) noexcept nogil:
+        """Return the product of column j with a vector over the samples."""
+        cdef Py_ssize_t start = self.columns.starts[j], n = self.columns.starts[j + 1] - start, i = 0
+        cdef const double* x
+        cdef const int32_t* sample
+        cdef double a = 0, b = 0, c = 0, e = 0
+        if n == 0:
+            return 0
+        x = &self.columns.values[start]
+        if self.columns.samples is None:
+            return dot_of(x, vector, n)
+        sample = &self.columns.samples[start]
+        while i + 3 < n:
+            a += x[i] * vector[sample[i]]
+            b += x[i + 1] * vector[sample[i + 1]]
+            c += x[i + 2] * vector[sample[i + 2]]
+            e += x[i + 3] * vector[sample[i + 3]]
+            i += 4
+        while i < n:
+            a += x[i] * vector[sample[i]]
+            i += 1
+        return (a + b) + (c + e)
+
+    cdef void _axpy(self, Py_ssize_t j, double change, double* vector) noexcept nogil:
+        """Add `change` times s_k x_kj to a vector over the samples."""
+        cdef Py_ssize_t start = self.columns.starts[j], n = self.columns.starts[j + 1] - start, i, k
+        if self.columns.samples is None:
+            for k in range(n):
+                vector[k] += change * self.curvature[k] * self.columns.values[start + k]
+            return
+        for i in range(start, start + n):
+            k = self.columns.samples[i]
+            vector[k] += change * self.curvature[k] * self.columns.values[i]
+
+    cdef double gradient_of(self, Py_ssize_t j) noexcept nogil:
+        if j == self.columns.n_features:
+            return self.gradient[j] + self.rho * (self.product_sum + self.shift * self.total)
+        return self.gradient[j] + self._dot(j, &self.products[0]) + self.shift * self.sums[j]
+
+    cdef void move(self, Py_ssize_t j, double change) noexcept nogil:
+        if j == self.columns.n_features:
+            self.shift += change * self.rho
+            return
+        self._axpy(j, change, &self.products[0])
+        self.product_sum += change * self.sums[j]
+        if self.is_free and self.total > 0:
+            self.shift = -self.product_sum / self.total
+
+    cdef void multiply(self, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i, j
+        self.trial[:] = 0
+        self.trial_sum = self.trial_shift = 0
+        for i in range(n):
+            j = self.face[i]
+            if j == self.columns.n_features:
+                self.trial_shift = self.rho * self.direction[i]
+            elif self.direction[i] != 0:
+                self._axpy(j, self.direction[i], &self.trial[0])
+                self.trial_sum += self.direction[i] * self.sums[j]
+        if self.is_free and self.total > 0:
+            self.trial_shift = -self.trial_sum / self.total
+        for i in range(n):
+            j = self.face[i]
+            if j == self.columns.n_features:
+                self.image[i] = self.rho * (self.trial_sum + self.trial_shift * self.total)
+            else:
+                self.image[i] = self._dot(j, &self.trial[0]) + self.trial_shift * self.sums[j]
+
+    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.products.shape[0]):
+            self.products[k] += length * self.trial[k]
+        self.product_sum += length * self.trial_sum
+        self.shift += length * self.trial_shift
+
+    @property
+    def change_of_intercept(self):
+        """The change of the best free intercept."""
+        return self.shift if self.is_free else 0.0

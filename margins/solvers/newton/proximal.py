@@ -1,0 +1,330 @@
+"""Newton steps for regularisers that are not smooth, or not the same for all weights.
+
+The problem: minimise r(w) + sum_k h_k(1 - w.y_k), for r of `margins.regularisers` and losses that are
+smooth or smoothed, as in `margins.solvers.newton.newton`. A step minimises r plus a quadratic model
+of the losses by coordinates (`margins.solvers.newton._coordinates`). The model is damped where it
+gains more than the objective.
+
+Weights that would stay at a kink of r or at a bound are left out of a step; the gradient is over all
+weights, so they join when they matter. With an l1 the first steps are for a stronger r, whose optimum
+has few weights: r falls to its strength from step to step.
+
+If r* is finite for all vectors (a ridge, or bounds), the dual variables at w are feasible. Otherwise
+they are multiplied by the largest t <= 1 for which it is. At the optimum t = 1; near it, t is as far
+from 1 as the largest |sum_k alpha_k y_kj| from l1_j, so the bound of the optimum is about as accurate
+as the gradient.
+
+**Source**: Lee, Sun & Saunders (2014), Proximal Newton-type methods for minimizing composite functions;
+Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularized logistic regression.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from margins.data._passes import combination, products
+from margins.data.binary_data import of_each
+from margins.linalg.threads import one_thread, time_is_over
+from margins.losses._line_search import StepLengths, max_derivatives
+from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.solvers.base import EpochReport, Solver
+from margins.solvers.newton._coordinates import (
+    ColumnModel,
+    StoredModel,
+    measures,
+    movable,
+    value_of,
+    weighted_squares,
+)
+from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
+from margins.solvers.newton.newton import assign_balanced
+from margins.solvers.proof import PrimalPoint
+from margins.tuning import TUNING
+
+# A weight at a kink is left out of a step if its gradient is smaller than this share of l1.
+SURE = 0.9
+# A diagonal element of the model is at least this share of that of a Hessian over all samples.
+LEAST = 1e-3
+# A step that reduces the objective by less than this share of what its model gains is shortened.
+DECREASE = 0.25
+# The least and the largest multiple of `LEAST` that is added to the diagonal of the model.
+SMALLEST, LARGEST = 1e-5, 1e6
+# An l1 that is smaller, relative to the ridge, leaves most weights: r keeps its strength.
+LITTLE_L1 = 0.1
+MOST_STRENGTH = 1e8
+# Dual variables are scaled to this share of what is feasible.
+INSIDE = 1 - 1e-13
+
+
+class DualPoint(NamedTuple):
+    """Feasible dual variables and what they prove."""
+
+    alpha: np.ndarray
+    total: np.ndarray  # the sum of alpha_k y_k
+    value: float
+
+
+class ProximalNewtonSolver(Solver):
+    """A solver whose full epochs are sequences of proximal Newton steps.
+
+    is_stored: True: the Hessian is stored; otherwise it is multiplied by its columns.
+    start: w and alpha of another solver over the same samples, or None.
+    """
+
+    name = "newton"
+
+    def __init__(self, is_stored, in_blocks=False, tuning=TUNING, start=None):
+        self._is_stored, self._in_blocks, self._start = is_stored, in_blocks, start
+        self._tuning, self._newton = tuning.proximal, tuning.newton
+
+    @classmethod
+    def why_not(cls, problem):
+        if problem.penalty is None:
+            return "it is for other penalties than 'l2'"
+        return None
+
+    def start(self, run):
+        """Start from the minimum of r, or where another solver ended."""
+        data, loss = self._data, self._loss = run.data, run.loss
+        m = len(data)
+        self._all = np.arange(m, dtype=np.int32)
+        self._rho, self._is_free = math.sqrt(data.sq_intercept_scaling), data.has_free_intercept
+        penalty = run.problem.penalty
+        self._terms = penalty.terms_of(data)
+        self._n = len(self._terms.ridge)
+        upper = of_each(loss.upper, m)
+        if self._start is None:
+            a = run.dual_scale * run.weights.weights[: self._n]
+            self.w = np.zeros(data.rows.n_features + (self._rho > 0))
+            best = self._terms.weights(np.append(a, np.zeros(self._n - len(a))))
+            self.w[: self._n] = np.where(np.isfinite(best), best, np.clip(0.0, *self._terms[3:]))
+            alpha = np.minimum(run.dual_scale * run.weights.dual, upper)
+        else:
+            self.w, alpha = self._start[0].copy(), np.minimum(self._start[1], upper)
+        if loss.is_smooth:
+            curvature, self._centre, factor = of_each(1 / loss.diag, m), None, 1.0
+        else:
+            curvature = smoothing_curvature(upper, data.ordinary_sqnorms)
+            self._centre, factor = np.array(alpha), self._newton.first_factor
+        self._losses = SmoothLoss(self._centre, upper, curvature, factor, not loss.is_smooth)
+        self._curvature, self._upper = curvature, upper
+        self.alpha, self._free = np.empty(m), np.empty(m, dtype=np.int8)
+        self._hessian = None
+        if self._is_stored:
+            self._mean = centre_of(data) if self._is_free else None
+            self._hessian = DenseHessian(data, curvature, self._in_blocks, True, self._mean)
+        else:
+            self._columns = penalty.columns_of(data)
+        squares = LEAST * weighted_squares(data, curvature)
+        if self._is_free:  # the model is over deviations from a mean
+            sums = combination(data, self._all, curvature * data.signs)[: self._n]
+            squares = np.maximum(squares - LEAST * sums * sums / float(curvature.sum()), 1e-6 * squares)
+        if self._n > len(squares):
+            squares = np.append(squares, LEAST * float(curvature.sum()) * self._rho**2)
+        self._least = np.where(squares > 0, squares, 1.0)
+        self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
+        self._primal = self._gap = math.inf
+        self._share = 1.0 if self._losses.is_smoothed else SMALLEST
+        with one_thread():
+            self.margins = products(data, self._all, self.w)
+            self._evaluate()
+            self._strength = 1.0
+            if self._start is None:
+                self._strength = self._first_strength()
+            self._strengthen()
+
+    def _first_strength(self):
+        """Return the first strength of r, of which few weights move; the intercept moves before."""
+        d = self._data.rows.n_features
+        sizes = np.flatnonzero(self._terms.l1[:d] > LITTLE_L1 * self._terms.ridge[:d])
+        if not len(sizes):
+            return 1.0
+        if self._n > d:
+            self._current = self._terms
+            self._step(np.array([d], dtype=np.int32))
+        with np.errstate(over="ignore"):
+            largest = float(np.max(np.abs(self._total[sizes]) / self._terms.l1[sizes]))
+        return min(max(self._tuning.first_strength * largest, 1.0), MOST_STRENGTH)
+
+    def _strengthen(self):
+        """Multiply r by the present strength in the next step."""
+        if self._strength == 1:
+            self._current = self._terms
+            return
+        ridge, l1 = self._terms.ridge.copy(), self._terms.l1.copy()
+        features = slice(self._data.rows.n_features)  # not a penalised intercept
+        ridge[features] *= self._strength
+        l1[features] *= self._strength
+        self._current = self._terms._replace(ridge=ridge, l1=l1)
+
+    def _evaluate(self):
+        """Compute the dual variables and their sum at w, and the bounds that they give."""
+        data, terms, n = self._data, self._terms, self._n
+        if self._is_free:
+            shift = self._losses.shift(self.margins, data.signs)
+            self.w[-1] += shift / self._rho
+            self.margins += shift * data.signs
+        self._residual = self._losses.evaluate(self.margins, self.alpha, self._free)[0]
+        self._total = combination(data, self._all, self.alpha)
+        a, w = self._total[:n], self.w[:n]
+        scale, conjugate, self._gap_of_terms = measures(terms, w, a, INSIDE)
+        square = float(self.alpha @ (self._loss.diag * self.alpha))
+        value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
+        if value > self._best.value:
+            self._best = DualPoint(scale * self.alpha, scale * self._total, value)
+        self._primal = value_of(terms, w) + self._loss.value(self.margins)
+        self._gap = self._primal - self._best.value
+
+    @property
+    def end(self):
+        """w and alpha at the end of the solver, from which another one may start."""
+        return self.w, self._best.alpha
+
+    def epoch(self, run):
+        share, least = self._newton.gap_share * run.required_gap, math.inf
+        n_passes, n_stalled, has_moved = 2, 0, True
+        with one_thread():
+            for _ in range(self._newton.max_steps):
+                if self._gap <= share * self._best.value or time_is_over():
+                    break
+                is_smoothed = self._losses.is_smoothed and self._strength == 1
+                if is_smoothed and self._gap_of_terms <= self._residual:
+                    self._losses.reduce_smoothing_to(self.alpha)
+                    self._evaluate()
+                    n_passes += 1
+                has_moved = self._step() or self._strength > 1
+                if self._strength > 1:
+                    self._strength = max(self._tuning.weaker * self._strength, 1.0)
+                    self._strengthen()
+                    least = math.inf
+                n_passes += 3
+                n_stalled = 0 if self._gap < least else n_stalled + 1
+                least = min(least, self._gap)
+                if not has_moved or n_stalled >= self._newton.patience:
+                    break
+        is_over = not has_moved or n_stalled >= self._newton.patience
+        alpha, total = self._best.alpha.copy(), self._best.total.copy()
+        assign_balanced(run.weights, self._data, alpha, self._upper, total)
+        point = PrimalPoint(self.w, self.margins, self._rho, run.weights)
+        n_accesses = n_passes * len(self._data)
+        return EpochReport(
+            len(self._data), n_accesses, primal=point, dual_is_feasible=True, is_exhausted=is_over
+        )
+
+    def _step(self, candidates=None):
+        """Take one step over some of the weights, None: all that may matter; return False if w stays."""
+        before = self.w
+        objective = self._objective(before, self.margins)
+        while self._share <= LARGEST:
+            direction, gain = self._direction(self._candidates() if candidates is None else candidates)
+            if not (gain > 0 and np.isfinite(direction).all()):
+                return False
+            won = self._follow(direction, gain, objective)
+            # Levenberg's rule: shorter steps where the model gains more than the objective.
+            factor = 10 if won < 0.1 * gain else 0.1 if won > 0.5 * gain else 1
+            self._share = max(factor * self._share, SMALLEST)
+            if won > 0:
+                self._evaluate()
+                return bool((self.w != before).any())
+        self._share = LARGEST
+        return False
+
+    def _follow(self, direction, gain, objective):
+        """Move along a direction, if that reduces the objective, and return by how much."""
+        w, t, n = self.w + direction, 1.0, self._n
+        margins = products(self._data, self._all, w)
+        won = objective - self._objective(w, margins)
+        if won < DECREASE * gain:
+            t = self._length(direction, margins)
+            w = self.w + t * direction
+            w[:n] = np.clip(w[:n], *self._terms[3:])
+            margins = products(self._data, self._all, w)
+            won = objective - self._objective(w, margins)
+        if won > 0:
+            self.w, self.margins = w, margins
+        return won
+
+    def _length(self, direction, trial_margins):
+        """Return the length of a step below 1 at which the derivative of the objective is about 0."""
+        terms, losses, n = self._current, self._losses, self._n
+        w, d, low = self.w[:n], direction[:n], 0.0
+
+        def derivatives(t):
+            from_centre = w + t * d - terms.centre
+            signs = np.sign(np.where(from_centre == 0, d, from_centre))
+            first, second = losses.slopes(self.margins, trial_margins, t)
+            slope = float(d @ (terms.ridge * from_centre + terms.l1 * signs))
+            return slope - first, float(d @ (terms.ridge * d)) + second
+
+        slope, _ = derivatives(0.0)
+        t, lengths = 1.0, StepLengths(min(slope, 0.0))
+        for _ in range(max_derivatives):
+            derivative, curvature = derivatives(t)
+            if abs(derivative) <= 0.1 * abs(slope):
+                return t
+            low = t if derivative < 0 else low
+            t = lengths.after(t, derivative, curvature or abs(derivative))
+        return low
+
+    def _objective(self, w, margins):
+        """Return the objective with the losses smoothed."""
+        value = value_of(self._current, w[: self._n])
+        if self._loss.is_smooth:
+            return value + self._loss.value(margins)
+        sigma, slacks = self._losses.factor * self._curvature, 1 - margins
+        alpha = np.clip(self._centre + sigma * slacks, 0, self._upper)
+        change = alpha - self._centre
+        return value + float(alpha @ slacks - 0.5 * (change @ (change / sigma)))
+
+    def _candidates(self):
+        """Return the weights over which a step is, ascending."""
+        terms, w, a = self._current, self.w[: self._n], self._total[: self._n]
+        candidates, distances = movable(terms, w, a, SURE)
+        most = max(self._tuning.min_candidates, 2 * np.count_nonzero(w != terms.centre))
+        if len(candidates) > most:
+            candidates = np.sort(candidates[np.argpartition(-distances, most)[:most]])
+        return candidates
+
+    def _direction(self, candidates):
+        """Return the change of the weights that minimises the model (ndarray), and its gain (float)."""
+        n, factor = self._n, self._losses.factor
+        model, shift_of = self._model(candidates, factor)
+        tuning = self._tuning
+        gain = model.minimise(candidates, tuning.tolerance, tuning.max_sweeps, tuning.max_sweeps_of_face)
+        direction = np.zeros(len(self.w))
+        direction[:n] = model.point - self.w[:n]
+        if self._is_free:
+            direction[-1] = shift_of(direction[:n]) / self._rho
+        return direction, gain
+
+    def _model(self, candidates, factor):
+        """Return the model at w, and the change of a free intercept as a function of a step."""
+        n, w, gradient = self._n, self.w[: self._n], -self._total[: self._n]
+        if self._hessian is None:
+            curvature = factor * self._curvature * self._free
+            arguments = (
+                self._columns,
+                curvature,
+                candidates,
+                0.0 if self._is_free else self._rho,
+                self._is_free,
+            )
+            model = ColumnModel(
+                w, gradient, self._current, factor * self._least, self._share, *arguments
+            )
+            return model, lambda step: model.change_of_intercept
+        self._hessian.py_update(self._all, self._free)
+        matrix = self._hessian.matrix
+        matrix += np.tril(matrix, -1).T
+        matrix *= factor
+        if not self._is_free:
+            return StoredModel(
+                w, gradient, self._current, factor * self._least, self._share, matrix
+            ), None
+        row, last = matrix[-1, :n] / self._rho, matrix[-1, -1] / self._rho**2
+        centre = 0.0 if self._mean is None else self._mean
+        means = row / last if last > 0 else np.zeros(n)
+        matrix = np.ascontiguousarray(matrix[:n, :n] - np.outer(means, row))
+        model = StoredModel(w, gradient, self._current, factor * self._least, self._share, matrix)
+        return model, lambda step: -float((means + centre) @ step)

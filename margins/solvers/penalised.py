@@ -1,0 +1,153 @@
+"""Problems with a regulariser: what all classes share, and what is proven of their models.
+
+With w feasible for r and alpha feasible for the losses, a = sum_k alpha_k y_k and t <= 1 such that
+r*(t a) is finite, the optimum is between
+
+    r(w) + sum_k h_k(w.y_k)   and   t sum_k alpha_k - t^2 sum_k D_k alpha_k^2 / 2 - r*(t a).
+
+Their difference is a sum of terms that vanish at the optimum: for each weight r_j + r_j* - t a_j w_j,
+and for each sample what `Loss.gap_of_samples` adds.
+"""
+
+import math
+
+import numpy as np
+
+from margins.certificate import Certificate, Standing
+from margins.data._passes import combination
+from margins.data._passes import products as products_of
+from margins.data.binary_data import of_each
+from margins.losses._accurate import label_sum
+from margins.solvers.improvement import minimum
+from margins.solvers.proof import (
+    CANCELLED,
+    TINY,
+    PrimalPoint,
+    ReturnedPoint,
+    is_nothing,
+    model_in,
+    slacks_of,
+    unit_of,
+)
+
+# Dual variables are scaled to this share of what is feasible, so that products may round.
+INSIDE = 1 - 1e-15
+
+
+class Penalty:
+    """A regulariser of n features, with what the problems of all classes share.
+
+    columns: the features that X has kept, ndarray of int; None: all.
+    """
+
+    def __init__(self, regulariser, n_features, columns=None):
+        terms = regulariser.terms(n_features)
+        if columns is not None:
+            terms = type(terms)(*(values[columns] for values in terms))
+        self.regulariser, self.features = regulariser, terms
+        self._columns = None
+
+    def terms_of(self, data):
+        """Return the Terms of all weights but a free intercept."""
+        if data.has_free_intercept or not data.sq_intercept_scaling > 0:
+            return self.features
+        shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
+        return type(self.features)(*map(np.append, self.features, shared))
+
+    def columns_of(self, data):
+        """Return the columns of the samples, which all problems share (Columns)."""
+        if self._columns is None:
+            from margins.solvers.newton._coordinates import Columns  # few fits need it
+
+            self._columns = Columns(data)
+        return self._columns
+
+    @property
+    def start(self):
+        """The weights with the least r, which a model without samples has (ndarray)."""
+        return self.features.weights(np.zeros(len(self.features.ridge)))
+
+    def constant_objective(self, loss, data):
+        """Return the objective of `start` with the best intercept: of the best constant classifier."""
+        signs, start, value = data.signs, self.start, self.features.value(self.start)
+        ridge, l1, scaling = self.regulariser.ridge, self.regulariser.l1, data.sq_intercept_scaling
+        if data.has_free_intercept:
+            ridge = l1 = 0.0
+            scaling = scaling or 1.0
+        rho, square = math.sqrt(scaling), scaling / ridge if ridge > 0 else math.inf * (scaling > 0)
+        if not start.any():
+            penalties = (l1 / rho,) if l1 > 0 and rho > 0 else ()
+            return value + loss.constant_objective(signs, square if rho > 0 else 0.0, *penalties)
+        w = np.append(start, np.zeros(int(data.sq_intercept_scaling > 0)))
+        scores = signs * products_of(data, np.arange(len(data), dtype=np.int32), w)
+        if rho == 0:
+            return value + loss.value(signs * scores)
+
+        def objective(b):
+            return 0.5 * b * b / square + l1 * abs(b) / rho + loss.value(signs * (scores + b))
+
+        best = loss.best_intercept(scores, signs)  # without a penalty, which moves it towards 0
+        inside = (
+            [] if best == 0 or data.has_free_intercept else [minimum(objective, *sorted((0.0, best)))]
+        )
+        return value + min(map(objective, (best, *inside)))
+
+    def certified(self, proof, claim, products):
+        """Return the proof of a claim about a problem with a penalty."""
+        data, loss, weights, hypothesis = claim.data, claim.loss, claim.weights, claim.hypothesis
+        terms = self.terms_of(data)
+        n, dual = len(terms.ridge), np.minimum(weights.dual, of_each(loss.upper, len(data)))
+        a = combination(data, np.arange(len(data), dtype=np.int32), dual)[:n]
+        error = unit_of(np.count_nonzero(dual)) * float(dual @ np.sqrt(data.ordinary_sqnorms))
+        dual_sum, square = float(dual.sum()), float(dual @ (loss.diag * dual))
+        if data.has_free_intercept:
+            excess = abs(label_sum(dual, data.signs))
+            dual_sum, error = dual_sum - excess, error + excess * math.sqrt(data.max_sqnorm)
+        scale = terms.largest_multiple(a, error)
+        scale = scale * INSIDE if scale < 1 else 1.0
+        low, high = scale * (a - error), scale * (a + error)
+        conjugate = float(np.maximum(terms.conjugates(low), terms.conjugates(high)).sum())
+        value = scale * dual_sum - 0.5 * scale * scale * square - conjugate
+        best_dual = max(proof.best_dual, value if math.isfinite(value) else 0.0)
+        if not isinstance(hypothesis, PrimalPoint):  # no step has been made
+            proof = proof._replace(
+                products=products, primal_scale=1.0, dual_scale=scale, best_dual=best_dual
+            )
+            standing = Standing(proof.constant, 0.0)
+            certificate = Certificate.from_bounds(math.inf, best_dual, weights.n_updates)
+            return proof._replace(certificate=certificate, standing=standing, is_current=True)
+        w, products = hypothesis.w[:n], hypothesis.margins if products is None else products
+        primal = terms.value(w) + loss.value(products)
+        if proof.constant - value < TINY * proof.constant:
+            high, low, _ = model_in(claim).scores(1.0)
+            slacks = slacks_of(data, high, low)
+        else:
+            slacks = 1 - products
+        gap = float(terms.gaps(w, scale * a).sum()) + error * float(np.abs(w).sum())
+        gap += loss.gap_of_samples(slacks, scale * dual)
+        start = self.features.slopes(self.start)
+        excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)
+        limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
+        if is_nothing(proof.constant, value, float(np.linalg.norm(excess)), limit):
+            gap = 0.0
+        standing = Standing(proof.constant, 0.0, gap)
+        proof = proof._replace(
+            products=products, primal_scale=1.0, dual_scale=scale, best_dual=best_dual
+        )
+        proof = proof._replace(standing=standing, is_current=True)
+        return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)
+
+    def as_returned(self, proof, claim):
+        """Return the proof with the primal value of rounded coefficients, if rounding may matter."""
+        primal, hypothesis = proof.certificate.primal, claim.hypothesis
+        if not isinstance(hypothesis, PrimalPoint):
+            return proof
+        model = model_in(claim)
+        if model.relative_error(claim.loss, 1.0, proof.products, primal, claim.n_accesses) == 0:
+            return proof
+        terms = self.terms_of(claim.data)
+        high, low, _ = model.scores(1.0)
+        losses = claim.loss.value_of_slacks(slacks_of(claim.data, high, low))
+        exact = terms.value(hypothesis.w[: len(terms.ridge)]) + losses
+        proof = proof._replace(standing=proof.standing.raised(exact - primal))
+        return proof.with_point(ReturnedPoint(exact, 1.0, None), claim.weights.n_updates)

@@ -1,0 +1,108 @@
+"""Regularisers: r, its conjugate and its gradient, against their definitions, and what they refuse."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Weighted
+from margins.solvers.newton._coordinates import measures, movable, value_of
+
+numbers = st.integers(-4, 4).map(lambda n: n / 2)
+bounds = st.tuples(numbers, numbers).map(sorted)
+
+
+@st.composite
+def all_terms(draw, n=3):
+    penalty = draw(st.sampled_from([L2(), L1(), ElasticNet(0.25)]))
+    penalty = Weighted([draw(st.sampled_from([0.5, 1.0, 2.0])) for _ in range(n)], penalty)
+    penalty = Prior([draw(numbers) for _ in range(n)], penalty)
+    pairs = [draw(st.one_of(bounds, st.just((-np.inf, np.inf)))) for _ in range(n)]
+    lower, upper = zip(*pairs, strict=True)
+    return Bounded(lower, upper, penalty).terms(n)
+
+
+vectors = st.lists(numbers, min_size=3, max_size=3).map(np.array)
+
+
+@given(all_terms(), vectors)
+def test_the_conjugate_is_the_largest_difference(terms, a):
+    # The maximum is at a bound, at a centre, where the slope is a, or infinitely far.
+    grid = np.linspace(-12, 12, 97)[:, None]
+    differences = np.clip(grid, terms.lower, terms.upper)
+    values = np.array([a * w - terms.values(w) for w in differences])
+    best = terms.conjugates(a)
+    assert np.all(values.max(axis=0) <= best + 1e-12)
+    finite = np.isfinite(best)
+    w = np.where(finite, terms.weights(a), 0)
+    np.testing.assert_allclose((a * w - terms.values(w))[finite], best[finite], atol=1e-14)
+
+
+@given(all_terms(), vectors, vectors)
+def test_compiled_sums_equal_their_definitions(terms, w, a):
+    w = np.clip(w, terms.lower, terms.upper)
+    assert value_of(terms, w) == pytest.approx(terms.value(w), abs=1e-14)
+    t, conjugate, gap = measures(terms, w, a, 1.0)
+    assert t == pytest.approx(terms.largest_multiple(a))
+    expected = terms.conjugate(t * (1 - 1e-15) * a)
+    assert conjugate == pytest.approx(expected, abs=1e-12)
+    assert gap == pytest.approx(terms.value(w) + expected - t * float(a @ w), abs=1e-12)
+    assert gap == pytest.approx(float(terms.gaps(w, t * (1 - 1e-15) * a).sum()), abs=1e-12)
+
+
+@given(all_terms(), vectors, vectors)
+def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
+    w = np.clip(w, terms.lower, terms.upper)
+    left, right = terms.slopes(w)
+    stays = (left <= a) & (a <= right)
+    is_corner = (w == terms.lower) | (w == terms.upper) | ((w == terms.centre) & (np.abs(a) < terms.l1))
+    expected = np.flatnonzero(~(stays & is_corner))
+    assert movable(terms, w, a, 1.0)[0].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ElasticNet(1.5), "l1_ratio of ElasticNet must be in [0, 1]. Got 1.5."),
+        (lambda: ElasticNet("a"), "l1_ratio of ElasticNet must be in [0, 1]. Got 'a'."),
+        (
+            lambda: Bounded([0, 2], 1),
+            "lower of Bounded must be at most upper. Got 2.0 and 1.0 for feature 1.",
+        ),
+        (
+            lambda: Bounded([0, 0], [1]),
+            "lower and upper of Bounded must have the same length. Got 2 and 1.",
+        ),
+        (lambda: Bounded(lower="x"), "lower of Bounded must be less than inf. Got 'x'."),
+        (lambda: Bounded(upper=np.nan), "upper of Bounded must be greater than -inf, one"),
+        (
+            lambda: Weighted([1, 0]),
+            "weights of Weighted must be positive and finite, one or one for each",
+        ),
+        (lambda: Prior([0, np.inf]), "Got inf for feature 1."),
+        (lambda: Prior(np.zeros((2, 2))), "Got an array of shape (2, 2)."),
+        (lambda: Prior([1, 2]).terms(3), "one number for each of the 3 features of X. Got 2 numbers."),
+    ],
+)
+def test_wrong_numbers_are_errors_with_their_place(make, message):
+    with pytest.raises(ValueError) as error:
+        make()
+    assert message in str(error.value)
+
+
+def test_a_penalty_must_be_an_object():
+    with pytest.raises(TypeError, match=r"must be a Regulariser, as L1\(\). Got 'l1'"):
+        Bounded(penalty="l1")
+
+
+def test_regularisers_are_values():
+    one = Bounded([0, 1], 2, Prior([1, 2], ElasticNet(0.5)))
+    assert one == copy.deepcopy(one)
+    assert one != Bounded([0, 1], 3, Prior([1, 2], ElasticNet(0.5)))
+    assert one != L1() and L1() == L1() and hash(L1()) == hash(L1())
+    assert (
+        repr(one)
+        == "Bounded(lower=[0., 1.], upper=2., penalty=Prior(coef=[1., 2.], penalty=ElasticNet(0.5)))"
+    )

@@ -1,0 +1,283 @@
+"""Fits with other penalties: optima of other solvers, true proofs, and what must not change them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog, minimize
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.svm import LinearSVC
+
+import margins
+from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Regulariser, Weighted
+
+PENALTIES = {
+    "l1": L1(),
+    "elasticnet": ElasticNet(0.5),
+    "signs": Bounded(lower=0),
+    "bounded l1": Bounded(-0.5, 1, L1()),
+    "prior": Prior(0.5, ElasticNet(0.25)),
+    "away from 0": Bounded(lower=0.25),
+}
+
+
+def samples(seed, m=40, d=8):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, d)) * rng.choice([0.1, 1, 10], d)
+    y = np.where(X[:, :3] @ [1, -1, 0.1] + rng.standard_normal(m) > 0.3, 1, -1)
+    return X, y
+
+
+def objective(classifier, X, y, regulariser):
+    """Return the objective of a fitted classifier, computed apart from it."""
+    terms, slacks = regulariser.terms(X.shape[1]), 1 - y * classifier.decision_function(X)
+    losses = np.maximum(slacks, 0) ** (1 if classifier.loss == "hinge" else 2)
+    value = terms.value(classifier.coef_[0]) + classifier.C * losses.sum()
+    if classifier.fit_intercept and classifier.penalize_intercept:
+        b = classifier.intercept_[0] / classifier.intercept_scaling
+        value += regulariser.ridge * b * b / 2 + regulariser.l1 * abs(b)
+    return value
+
+
+def best_value(X, y, C, regulariser, loss, penalised, seed):
+    """Return the best objective that a general minimiser finds, over w = p - q and the slacks."""
+    m, d = X.shape
+    terms = regulariser.terms(d)
+    n = d + 1  # with an intercept
+    ridge, l1, centre, lower, upper = (
+        np.append(values, end)
+        for values, end in zip(
+            terms, (regulariser.ridge, regulariser.l1, 0, -np.inf, np.inf), strict=True
+        )
+    )
+    if not penalised:
+        ridge[-1] = l1[-1] = 0
+    samples = y[:, None] * np.hstack([X, np.ones((m, 1))])
+    # w - centre = p - q with p, q >= 0, and slacks s >= 1 - w.y, s >= 0.
+    matrix = np.hstack([samples, -samples, np.eye(m)])
+    limits = 1 - samples @ centre
+    low, high = lower - centre, upper - centre
+    bounds = [(max(a, 0), max(b, 0)) for a, b in zip(low, high, strict=True)]
+    bounds += [(max(-b, 0), max(-a, 0)) for a, b in zip(low, high, strict=True)]
+    bounds += [(0, None)] * m
+    linear = np.concatenate([l1, l1, np.full(m, C if loss == "hinge" else 0.0)])
+    start = linprog(linear + 1e-3, A_ub=-matrix, b_ub=-limits, bounds=bounds)
+    assert start.status == 0
+    if loss == "hinge" and not ridge.any():
+        return float(linear @ linprog(linear, A_ub=-matrix, b_ub=-limits, bounds=bounds).x)
+    square = 2 * C if loss == "squared_hinge" else 0.0
+
+    def value(v):
+        w, s = v[:n] - v[n : 2 * n], v[2 * n :]
+        gradient = np.concatenate([ridge * w, -ridge * w, square * s]) + linear
+        return 0.5 * ridge @ (w * w) + 0.5 * square * s @ s + linear @ v, gradient
+
+    constraint = {"type": "ineq", "fun": lambda v: matrix @ v - limits, "jac": lambda v: matrix}
+    found = minimize(
+        value, start.x, jac=True, bounds=bounds, constraints=constraint, method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-12},
+    )  # fmt: skip
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("name", PENALTIES)
+def test_optimum_of_a_general_minimiser(name, penalised, loss):
+    regulariser = PENALTIES[name]
+    for seed in (0, 1):
+        X, y = samples(seed, m=14, d=4)
+        C = (0.3, 3.0)[seed]
+        classifier = margins.MarginClassifier(
+            C=C, penalty=regulariser, loss=loss, penalize_intercept=penalised, eps=1e-6
+        ).fit(X, y)
+        (certificate,) = classifier.certificates_
+        assert classifier.converged_ and certificate.gap < 1e-5
+        assert certificate.primal == pytest.approx(objective(classifier, X, y, regulariser), rel=1e-9)
+        best = best_value(X, y, C, regulariser, loss, penalised, seed)
+        assert certificate.dual <= best * (1 + 1e-7)
+        assert best <= certificate.primal * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("C", [0.01, 1, 100])
+def test_l1_is_the_problem_of_linear_svc(C):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X / X.max(axis=0)
+    signs = np.where(y == 1, 1, -1)
+    ours = margins.MarginClassifier(C=C, penalty="l1", eps=1e-5, intercept_scaling=2.0).fit(X, y)
+    theirs = LinearSVC(
+        C=C, penalty="l1", dual=False, intercept_scaling=2.0, tol=1e-5, max_iter=20_000, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LIBLINEAR does not converge
+        theirs.fit(X, y)
+    theirs.loss, theirs.penalize_intercept = "squared_hinge", True
+    (certificate,) = ours.certificates_
+    assert certificate.gap < 2.1e-5
+    assert objective(theirs, X, signs, L1()) >= certificate.dual
+    assert objective(theirs, X, signs, L1()) <= (1.03 if C == 100 else 1.0001) * certificate.primal
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("name", ["l1", "elasticnet", "bounded l1"])
+def test_storage_and_order_change_no_optimum(name, loss):
+    X, y = samples(3, m=60, d=30)
+    X[np.abs(X) < 0.3] = 0
+    parameters = dict(penalty=PENALTIES[name], loss=loss, penalize_intercept=False, eps=1e-5)
+    fits = [
+        margins.MarginClassifier(**parameters).fit(Z, y) for Z in (X, sparse.csr_matrix(X), X[:, ::-1])
+    ]
+    values = [fit.certificates_[0].primal for fit in fits]
+    assert np.ptp(values) <= 3e-5 * values[0]
+    single = margins.MarginClassifier(**parameters).fit(X.astype(np.float32), y)
+    assert single.certificates_[0].primal == pytest.approx(values[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_classes_one_by_one_and_in_pairs(n_threads):
+    X, y = load_iris(return_X_y=True)
+    for multi_class in ("ovr", "ovo"):
+        fits = [
+            margins.MarginClassifier(penalty="l1", multi_class=multi_class, eps=1e-4, n_jobs=n_jobs).fit(
+                X, y
+            )
+            for n_jobs in (None, n_threads)
+        ]
+        assert all(certificate.gap <= 2e-4 for certificate in fits[0].certificates_)
+        np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+
+
+def test_an_l1_ratio_near_0_is_the_ridge():
+    X, y = samples(5)
+    near = margins.MarginClassifier(penalty="elasticnet", l1_ratio=1e-7, eps=1e-6).fit(X, y)
+    ridge = margins.MarginClassifier(eps=1e-6).fit(X, y)
+    np.testing.assert_allclose(near.coef_, ridge.coef_, rtol=1e-3, atol=1e-4)
+    none = margins.MarginClassifier(penalty="elasticnet", l1_ratio=0, eps=1e-6).fit(X, y)
+    np.testing.assert_array_equal(none.coef_, ridge.coef_)
+
+
+def test_weights_follow_scaled_and_permuted_features():
+    X, y = samples(6)
+    factors, order = np.array([0.5, 1, 2, 4, 1, 1, 8, 1]), np.random.default_rng(0).permutation(8)
+    fit = margins.MarginClassifier(penalty=L1(), eps=1e-7).fit(X, y)
+    scaled = margins.MarginClassifier(penalty=Weighted(factors, L1()), eps=1e-7).fit(X * factors, y)
+    np.testing.assert_allclose(scaled.coef_ * factors, fit.coef_, rtol=1e-3, atol=1e-5)
+    permuted = margins.MarginClassifier(penalty=L1(), eps=1e-7).fit(X[:, order], y)
+    np.testing.assert_allclose(permuted.coef_[0], fit.coef_[0, order], rtol=1e-3, atol=1e-5)
+
+
+def test_constraints_that_are_inactive_change_nothing():
+    X, y = samples(7)
+    free = margins.MarginClassifier(eps=1e-7).fit(X, y)
+    signs = np.sign(free.coef_[0])
+    bounded = Bounded(np.where(signs > 0, 0, -np.inf), np.where(signs < 0, 0, np.inf))
+    same = margins.MarginClassifier(penalty=bounded, eps=1e-7).fit(X, y)
+    np.testing.assert_allclose(same.coef_, free.coef_, rtol=1e-3, atol=1e-5)
+
+
+def test_small_units_need_a_proof_of_the_improvement():
+    X, y = samples(8)
+    fit = margins.MarginClassifier(penalty=ElasticNet(0.5), C=1e-6, eps=1e-2).fit(X, y)
+    (certificate,) = fit.certificates_
+    assert certificate.improvement == 1 and not fit.coef_.any()  # the constant classifier is optimal
+    tiny = margins.MarginClassifier(penalty=Bounded(lower=0), eps=1e-2).fit(1e-6 * X, y)
+    assert tiny.certificates_[0].improvement >= 0.9 and tiny.coef_.any()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_features_far_from_0_with_a_free_intercept(loss):
+    X, y = samples(9, m=80)
+    near = margins.MarginClassifier(penalty="l1", loss=loss, penalize_intercept=False, eps=1e-4).fit(
+        X, y
+    )
+    far = margins.MarginClassifier(penalty="l1", loss=loss, penalize_intercept=False, eps=1e-4)
+    far.fit(X + 1e4, y)
+    assert far.certificates_[0].primal == pytest.approx(near.certificates_[0].primal, rel=3e-4)
+
+
+def test_more_features_than_samples():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 400)), np.repeat([0, 1], 15)
+    for parameters in ({}, {"loss": "hinge"}, {"penalize_intercept": False}):
+        fit = margins.MarginClassifier(penalty="l1", C=10, eps=1e-4, **parameters).fit(X, y)
+        assert fit.certificates_[0].gap < 3e-4
+        assert np.count_nonzero(fit.coef_) <= 31
+
+
+def test_paths_searches_and_warm_starts():
+    X, y = samples(10, m=60)
+    path = margins.svm_path(X, y, Cs=[0.03, 0.3, 3], penalty="l1", loss="hinge", eps=1e-3)
+    for C, one in zip(path.Cs, path.classifiers, strict=True):
+        alone = margins.MarginClassifier(C=C, penalty="l1", loss="hinge", eps=1e-3).fit(X, y)
+        assert one.certificates_[0].primal == pytest.approx(alone.certificates_[0].primal, rel=2e-3)
+    search = margins.MarginClassifierCV(Cs=3, cv=3, penalty="elasticnet", l1_ratio=0.9).fit(X, y)
+    assert search.estimator_.certificates_[0].gap <= 0.021
+    warm = (
+        margins.MarginClassifier(penalty="l1", warm_start=True, eps=1e-4)
+        .fit(X, y)
+        .set_params(C=2)
+        .fit(X, y)
+    )
+    assert warm.certificates_[0].gap < 2.1e-4
+
+
+class Grown(Regulariser):
+    """A plug-in: the ridge of each feature grows."""
+
+    ridge = 1.0
+
+    def terms(self, n_features):
+        return super().terms(n_features)._replace(ridge=1.0 + np.arange(n_features))
+
+
+def test_a_plug_in_is_a_weighted_ridge():
+    X, y = samples(11)
+    weights = np.sqrt(1.0 + np.arange(8))
+    plug_in = margins.MarginClassifier(penalty=Grown(), eps=1e-6).fit(X, y)
+    plain = margins.MarginClassifier(eps=1e-6).fit(X / weights, y)
+    np.testing.assert_allclose(plug_in.coef_[0] * weights, plain.coef_[0], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"kernel": "rbf", "penalty": "l1"},
+            "kernel of MarginClassifier must be 'linear' with",
+        ),
+        (
+            {"C": np.inf, "penalty": "l1"},
+            "C of MarginClassifier must be finite with",
+        ),
+        (
+            {"solver": "dcd", "penalty": "l1"},
+            "solver of MarginClassifier must be 'auto' or",
+        ),
+        ({"l1_ratio": 0.5}, "l1_ratio of MarginClassifier must be None unless penalty='elasticnet'"),
+        ({"penalty": "lasso"}, "'elasticnet' or a margins.regularisers.Regulariser. Got 'lasso'."),
+        (
+            {"penalty": Bounded([0, 0])},
+            "lower of Bounded must have one number for each of",
+        ),
+    ],
+)
+def test_wrong_parameters_are_errors(parameters, message):
+    with pytest.raises(ValueError) as error:
+        margins.MarginClassifier(**parameters).fit(*samples(0))
+    assert message in str(error.value)
+
+
+def test_what_takes_only_the_ridge_says_so():
+    X, y = samples(0)
+    with pytest.raises(ValueError, match=r"penalty of .* must be 'l2'. Got 'l1'"):
+        margins.leave_one_out(margins.MarginClassifier(penalty="l1"), X, y)
+    with pytest.raises(ValueError, match=r"penalty of .* must be 'l2'"):
+        margins.MarginClassifier(penalty="l1").fit(margins.data.chunks.Chunks.of_rows(X, y, n_rows=10))
+
+
+def test_explanation_names_the_penalty():
+    X, y = samples(0)
+    text = str(margins.MarginClassifier(penalty=L2()).explain(X, y))
+    assert "L2" not in text
+    assert "minimise L1()" in str(margins.MarginClassifier(penalty="l1").explain(X, y))
