@@ -90,8 +90,10 @@ def _common(classifier: Any) -> dict[str, Any]:
 
 def _linear(classifier: Any) -> LinearSVC:
     loss = classifier.loss if classifier.loss in ("hinge", "squared_hinge") else "squared_hinge"
+    is_l1 = loss == "squared_hinge" and getattr(classifier, "penalty", "l2") == "l1"
     model = LinearSVC(
         **_common(classifier),
+        **({"penalty": "l1", "dual": False} if is_l1 else {}),
         loss=loss,
         fit_intercept=classifier.fit_intercept,
         intercept_scaling=classifier.intercept_scaling or 1,

@@ -118,6 +118,8 @@ def certify(
     C: float | None = None,
     alpha: float | None = None,
     loss: str | None = None,
+    penalty: Any = None,
+    l1_ratio: float | None = None,
     penalize_intercept: bool | None = None,
     intercept_scaling: float | None = None,
     class_weight: Any = None,
@@ -155,6 +157,8 @@ def certify(
         then compares margins. This and the next arguments are for arrays; an estimator states them, and
         an argument that contradicts it is an error.
     loss : {"squared_hinge", "hinge"}, optional
+    penalty, l1_ratio : optional
+        As in `margins.MarginClassifier`.
     penalize_intercept : bool, optional
     intercept_scaling : float, optional
     class_weight : dict or "balanced", optional
@@ -203,6 +207,8 @@ def certify(
         "C": C,
         "alpha": alpha,
         "loss": loss,
+        "penalty": penalty,
+        "l1_ratio": l1_ratio,
         "penalize_intercept": penalize_intercept,
         "intercept_scaling": intercept_scaling,
         "class_weight": class_weight,
@@ -346,7 +352,8 @@ class _Proven:
             return None
         solution, scheme, samples = self._solution, training_set.scheme, training_set.samples
         of_problem, positive = scheme.binary(training_set, index)
-        data, loss, *_ = of_problem.problem(positive, specification)
+        problem = of_problem.problem(positive, specification)
+        data, loss = problem.data, problem.loss
         dual: Any = None
         if solution.dual_coef is not None:
             dual = (
@@ -369,6 +376,8 @@ class _Proven:
         else:
             theta, all_samples = 0.0, np.arange(len(data), dtype=np.int32)
             w, rho = np.array(solution.coef[index]), math.sqrt(data.sq_intercept_scaling)
+            if problem.penalty is not None:
+                _check_bounds(w, problem.penalty.features)
             if rho > 0:
                 w = np.append(w, intercept / rho)
             margins = products(data, all_samples, w)
@@ -379,10 +388,9 @@ class _Proven:
             weights.assign(data, dual, combination(data, all_samples, dual))
             hypothesis = PrimalPoint(w, margins, rho, weights)
         fixed_scale = 1.0 if loss.is_finite else None
-        claim = Claim(data, loss, hypothesis, weights, theta, fixed_scale)
-        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
+        claim = Claim(data, loss, hypothesis, weights, theta, fixed_scale, penalty=problem.penalty)
         indefinite = known_indefinite(data) if data.rows.is_kernel else None
-        proof = Proof(loss.constant_objective(data.signs, scaling), indefinite)
+        proof = Proof(problem.constant_objective, indefinite)
         proof = proof.certified(claim).as_returned(claim)
         return proof.with_best_dual(proof.best_dual, n_updates=0)
 
@@ -492,6 +500,17 @@ def _sums_of_kernel(data: Any, dual: np.ndarray) -> Any:
     coefficients, every = data.signs[support] * dual[support], np.arange(len(dual))
     sums = data.rows.blocks.make(False).sums(every, support, coefficients)
     return np.append(sums, math.sqrt(data.sq_intercept_scaling) * coefficients.sum())
+
+
+def _check_bounds(w: np.ndarray, terms: Any) -> None:
+    """Raise a ValueError unless the weights are within the bounds of their penalty."""
+    outside = np.flatnonzero((w < terms.lower) | (w > terms.upper))
+    if len(outside):
+        j = outside[0]
+        raise ValueError(
+            f"coef of {CALLER} must be within the bounds of penalty. Got {w[j]:g} for feature {j}, "
+            f"whose bounds are {terms.lower[j]:g} and {terms.upper[j]:g}."
+        )
 
 
 def _dual_of_margins(loss: Loss, margins: np.ndarray, signs: np.ndarray) -> Any:

@@ -25,7 +25,10 @@ from margins.training.schemes import fitted_scheme, scheme_of
 CALLER = "certify"
 LOSSES = ("hinge", "squared_hinge")
 # Parameters of MarginClassifier that belong to its problem.
-OF_PROBLEM = ("C", "loss", "class_weight", "penalize_intercept", "intercept_scaling", "multi_class")
+OF_PROBLEM = (
+    *("C", "loss", "penalty", "l1_ratio", "class_weight", "penalize_intercept", "intercept_scaling"),
+    "multi_class",
+)
 OF_KERNEL = ("kernel", "gamma", "degree", "coef0")
 ALLOWED = (
     "a fitted LinearSVC, SVC, SGDClassifier, OneVsRestClassifier or OneVsOneClassifier of these, a "
@@ -179,9 +182,9 @@ def _linear(
 
 
 def _linear_svc(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
-    _check(model, "penalty", "l2")
     _check(model, "multi_class", "ovr")
     facts = {
+        "penalty": _check(model, "penalty", "l2", "l1"),
         "C": float(model.C),
         "loss": _check(model, "loss", *LOSSES),
         "penalize_intercept": bool(getattr(model, "penalized_intercept", True)),  # of cuML
@@ -192,8 +195,8 @@ def _linear_svc(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
 
 
 def _sgd(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Solution | list[Part]:
-    """Return SGDClassifier, whose objective alpha |w|^2 / 2 plus the mean loss has C = 1 / (alpha m)."""
-    _check(model, "penalty", "l2")
+    """Return SGDClassifier, whose objective alpha r(w) plus the mean loss has C = 1 / (alpha m)."""
+    penalty = _check(model, "penalty", "l2", "l1", "elasticnet")
     _check(model, "early_stopping", False)  # it trains on an unknown part of the samples
     if not model.alpha > 0:
         raise ValueError(
@@ -202,6 +205,8 @@ def _sgd(model: Any, stated: dict[str, Any], samples: TrainingSamples) -> Soluti
     facts = {
         "alpha": float(model.alpha),
         "C": 1 / (float(model.alpha) * samples.n_samples()),
+        "penalty": penalty,
+        "l1_ratio": float(model.l1_ratio) if penalty == "elasticnet" else None,
         "loss": _check(model, "loss", *LOSSES),
         "penalize_intercept": False,
         "class_weight": model.class_weight,
@@ -258,6 +263,8 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
         "class_weight": model.class_weight,
         "penalize_intercept": not specification.has_free_intercept,
     }
+    if specification.regulariser is not None:
+        facts |= {"penalty": model.penalty, "l1_ratio": model.l1_ratio}
     if len(model.classes_) > 2:
         facts["multi_class"] = "ovo" if fitted_scheme(model).has_pairs else "ovr"
     if model.fit_intercept and not specification.has_free_intercept:

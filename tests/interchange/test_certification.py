@@ -338,10 +338,14 @@ X, Y = clouds(2, m=40)
 WRONG = {
     "another class": (LogisticRegression(), {}, TypeError, "Got LogisticRegression"),
     "another problem": (NuSVC(), {}, TypeError, "must be a fitted LinearSVC"),
-    "no certificate": (LinearSVC(penalty="l1", dual=False), {}, ValueError, "penalty of the LinearSVC"),
     "several at once": (LinearSVC(multi_class="crammer_singer"), {}, ValueError, "must be 'ovr'"),
     "another loss": (SGDClassifier(loss="log_loss"), {}, ValueError, "loss of the SGDClassifier"),
-    "no ridge": (SGDClassifier(penalty="elasticnet"), {}, ValueError, "penalty of the SGDClassifier"),
+    "another penalty": (
+        LinearSVC(),
+        {"penalty": "l1"},
+        ValueError,
+        "penalty of certify must be omitted, or 'l2'",
+    ),
     "another C": (LinearSVC(C=2.0), {"C": 1}, ValueError, "must be omitted, or 2.0"),
     "alpha of C": (LinearSVC(), {"alpha": 1}, ValueError, "alpha of certify must be omitted"),
     "another loss stated": (SVC(), {"loss": "squared_hinge"}, ValueError, "or 'hinge', which SVC"),
