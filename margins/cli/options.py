@@ -210,6 +210,10 @@ PARAMETERS = (
     ("C", "-C", "FLOAT", "Penalty of the soft margin. inf: the hard margin."),
     ("eps", "--eps", "FLOAT", "Accuracy to prove."),
     ("loss", "--loss", "NAME", "Loss: squared_hinge or hinge."),
+    ("penalty", "--penalty", "NAME", "Penalty: l2, l1 or elasticnet."),
+    ("l1_ratio", "--l1-ratio", "FLOAT", "Share of l1 in the elastic net."),
+    ("lower", "--lower", "FLOAT", "Lower bound of all weights."),
+    ("upper", "--upper", "FLOAT", "Upper bound of all weights."),
     ("kernel", "--kernel", "NAME", "Kernel: linear, rbf, poly, sigmoid or precomputed."),
     ("gamma", "--gamma", "FLOAT", "Parameter of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Maximum number of full epochs."),
@@ -247,13 +251,33 @@ def of_parameters(*without):
             for name, option, *_ in options:
                 if name in by_name and option_values[name] is not None:
                     raise CommandError(f"{name} may be given only once. Got {option} and -p {name}.")
-            return command(parameters={**DEFAULTS, **parameters, **by_name}, **kwargs)
+            parameters |= by_name
+            bounds = {name: parameters.pop(name) for name in ("lower", "upper") if name in parameters}
+            if bounds:
+                parameters = bounded(parameters, bounds)
+            return command(parameters={**DEFAULTS, **parameters}, **kwargs)
 
         for name, option, metavar, text in reversed(options):  # the last one added is listed first
             with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
         return settings(with_parameters)
 
     return decorate
+
+
+def bounded(parameters, bounds):
+    """Return parameters whose penalty has bounds of the weights."""
+    from margins.regularisers import L1, L2, Bounded, ElasticNet
+
+    kinds, name = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}, parameters.get("penalty", "l2")
+    if name not in kinds:
+        return parameters  # the classifier says what is allowed
+    share = parameters.get("l1_ratio") if name == "elasticnet" else None
+    rest = {key: value for key, value in parameters.items() if key != "l1_ratio" or share is None}
+    try:
+        penalty = kinds[name]() if share is None else ElasticNet(share)
+        return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
+    except (TypeError, ValueError) as error:
+        raise CommandError(str(error)) from error
 
 
 def output(text):

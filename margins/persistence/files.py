@@ -28,10 +28,11 @@ from margins.kernels.kernel import Kernel
 from margins.losses import Loss
 from margins.optional import require
 from margins.parameters import check_parameters
+from margins.regularisers import Regulariser
 from margins.training.schemes import fitted_scheme
 
 # The types in a fitted classifier, in addition to arrays.
-KINDS = (BaseEstimator, Kernel, Loss, tuple)
+KINDS = (BaseEstimator, Kernel, Loss, Regulariser, tuple)
 # Types of scikit-learn that not every version of skops lists: a list of columns in a ColumnTransformer,
 # the calibrators of a CalibratedClassifierCV, and the splitters of a selection.
 ALSO_TRUSTED = (

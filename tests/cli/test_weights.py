@@ -5,6 +5,7 @@ import pytest
 from cli.conftest import samples, write_svmlight
 
 from margins.persistence import load
+from margins.regularisers import L1, Bounded
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -74,3 +75,23 @@ def test_fits_of_a_study_that_prove_nothing_are_one_warning(run, train_file):
     result = run("study", train_file, *options.split())
     assert result.code == 0 and result.err.count("warning: ") == 1
     assert "fits of double_cross_validation did not converge" in result.err
+
+
+def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
+    options = ("--penalty", "l1", "--lower", "-0.25", "--upper", "0.5", "-q")
+    assert run("train", train_file, tmp_path / "model.skops", *options).code == 0
+    model = load(tmp_path / "model.skops")
+    assert model.penalty == Bounded(-0.25, 0.5, L1()) and np.abs(model.coef_).max() <= 0.5
+    assert run("certify", tmp_path / "model.skops", train_file).code == 0
+    for wrong, message in (
+        (("--lower", "1", "--upper", "0"), "lower of Bounded must be at most upper. Got 1.0 and 0.0."),
+        (("--lower", "small"), "lower of Bounded must be less than inf. Got 'small'."),
+        (
+            ("--lower", "0", "--penalty", "lasso"),
+            "penalty of MarginClassifier must be one of 'l2', 'l1'",
+        ),
+        (("--l1-ratio", "0.5"), "l1_ratio of MarginClassifier must be None unless"),
+        (("--l1-ratio", "0.5", "--lower", "0"), "l1_ratio of MarginClassifier must be None unless"),
+    ):
+        result = run("train", train_file, tmp_path / "other.skops", *wrong)
+        assert result.code == 2 and message in result.err
