@@ -5,8 +5,6 @@ import json
 import math
 import os
 import platform
-import subprocess
-import sys
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -17,6 +15,7 @@ import numpy as np
 import real_data
 import scipy
 import sklearn
+from environments import in_both_environments  # noqa: F401  # benchmarks call it here
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -271,23 +270,6 @@ def environment():
 def print_environment():
     """Print the versions and the hardware."""
     print(", ".join(f"{name} {value}" for name, value in environment().items()) + "\n")
-
-
-# What limits the threads of the libraries for linear algebra, and what marks the runs of a benchmark.
-THREADS, IS_RUN = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "MARGINS_BENCHMARK_RUN"
-
-
-def in_both_environments(main):
-    """Run a benchmark with one BLAS thread, then as users have it; the files of the second run stay."""
-    if IS_RUN in os.environ or {"-h", "--help"} & set(sys.argv):
-        main()
-        return
-    users = {name: value for name, value in os.environ.items() if name not in THREADS} | {IS_RUN: "1"}
-    for title, limits in (("one", dict.fromkeys(THREADS, "1")), ("as many as come", {})):
-        print(f"Threads of BLAS: {title}", flush=True)
-        status = subprocess.run([sys.executable, *sys.argv], env=users | limits).returncode
-        if status:
-            sys.exit(status)
 
 
 def present(parser, names, known, others):

@@ -156,6 +156,7 @@ def test_hundreds_of_children_neither_hang_nor_lose_threads(libraries, kernel, n
 )
 def test_a_child_forked_while_a_thread_is_in_a_step_does_the_step_itself(monkeypatch, step, hold):
     """No object that a step makes on demand is made under a lock that children inherit."""
+    monkeypatch.setattr("margins.linalg.threads.MAX_WAIT", 0.05)
     function, main = pkgutil.resolve_name(step), threading.get_ident()
     inside, may_leave = threading.Event(), threading.Event()
 

@@ -10,7 +10,7 @@ SCRIPT = """
 import os, sys
 
 sys.path.insert(0, {scripts!r})
-import reporting
+import environments
 
 
 def main():
@@ -19,7 +19,7 @@ def main():
 
 
 if __name__ == "__main__":
-    reporting.in_both_environments(main)
+    environments.in_both_environments(main)
 """
 
 

@@ -53,11 +53,11 @@ def crash(seed, begin, end, sender):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork next to threads
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal, and no fork")
 def test_a_reader_that_ends_its_process_or_hangs_is_found(monkeypatch):
-    monkeypatch.setattr(fuzz, "SECONDS", 2)
+    monkeypatch.setattr(fuzz, "SECONDS", 1)
     outcomes = fuzz.run(0, 1, 7, target=crash, method="fork")
     assert [index for index, _ in outcomes] == [1, 2, 3, 4, 5, 6]
     faults = {index: outcome.fault for index, outcome in outcomes if outcome.fault}
-    assert list(faults) == [3, 5] and "exit code -9" in faults[3] and "more than 2 seconds" in faults[5]
+    assert list(faults) == [3, 5] and "exit code -9" in faults[3] and "more than 1 seconds" in faults[5]
 
 
 def test_a_fault_is_saved_and_the_status_says_so(tmp_path, monkeypatch, capsys):

@@ -381,8 +381,8 @@ def test_rules_continue_from_the_best_dual_variables(loss, monkeypatch):
 
 @quiet
 def test_an_epoch_may_have_no_working_set():
-    for seed in range(12):  # half of them have such an epoch
+    for seed in (6, 7, 9):  # 24 to 77 epochs of each
         X = 1e8 * np.random.default_rng(seed).standard_normal((15, 5))
         params = {"loss": "hinge", "C": 100, "multi_class": "ovo", "penalize_intercept": False}
-        classifier = margins.MarginClassifier(**params).fit(X, np.arange(15) % 3)
+        classifier = margins.MarginClassifier(**params, random_state=0).fit(X, np.arange(15) % 3)
         assert all(certificate.primal < math.inf for certificate in classifier.certificates_)
