@@ -284,7 +284,9 @@ class ProximalTuning:
 
     tolerance: float = 0.01  # a sweep that gains this share of all gains of a step ends it
     max_sweeps: int = 200
-    max_sweeps_of_face: int = 8  # after so many sweeps over the same face there are steps on it
+    # after so many sweeps over a face there are steps on it; over many columns, these cost more
+    max_sweeps_of_face: int = 8
+    max_sweeps_of_columns: int = 200
     # first_strength, weaker: the strength of r in the first step, as a share of that at which no weight
     # moves, and in each of the next ones, as a share of the last
     first_strength: float = 0.3

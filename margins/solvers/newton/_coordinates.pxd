@@ -13,6 +13,7 @@ cdef class Columns:
 
 cdef class Model:
     cdef readonly Py_ssize_t n
+    cdef Py_ssize_t few              # faces of at most so many coordinates have a Cholesky factor
     cdef double[::1] z, gradient, diagonal
     cdef const double[::1] ridge, l1, centre, lower, upper, origin, damping, least
     cdef double share
@@ -23,6 +24,7 @@ cdef class Model:
     cdef void move(self, Py_ssize_t j, double change) noexcept nogil
     cdef void multiply(self, Py_ssize_t n) noexcept nogil
     cdef void follow(self, Py_ssize_t n, double length) noexcept nogil
+    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil
     cdef double _sweep(self, const int32_t[::1] candidates, Py_ssize_t n, Py_ssize_t* n_moving) noexcept nogil
     cdef Py_ssize_t _set_face(self, Py_ssize_t n_moving) noexcept nogil
     cdef double _step_on_face(self, Py_ssize_t n_moving)

@@ -28,10 +28,11 @@ import numpy as np
 
 # Faces of a few coordinates have a Cholesky factor. For larger ones, a sequence of conjugate gradients ends after so
 # many products, or with a residual whose square is smaller by a factor; if it is not, faces of many have a factor, too.
-cdef Py_ssize_t FEW = 60
+cdef Py_ssize_t FEW = 100
+cdef Py_ssize_t FEW_STORED = 600
 cdef Py_ssize_t MANY = 300
 cdef int MAX_PRODUCTS = 50
-cdef double REDUCTION = 1e-6
+cdef double REDUCTION = 1e-2
 
 # How many faces follow each other, as long as each gains this share of all; and the share of the gain of a whole step
 # that is enough if kinks cut it.
@@ -185,7 +186,7 @@ cdef class Model:
     def __init__(self, w, gradient, terms, least, double share):
         cdef Py_ssize_t n = len(w)
         self.origin, self.least, self.share = w, least, share
-        self.n = n
+        self.n, self.few = n, FEW
         self.z, self.gradient = w.copy(), gradient.copy()
         self.ridge, self.l1, self.centre, self.lower, self.upper = terms
         self.moving, self.face = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
@@ -207,6 +208,15 @@ cdef class Model:
     cdef void multiply(self, Py_ssize_t n) noexcept nogil:
         """Set `image` to H times `direction`, both over the first n coordinates of `face`."""
 
+    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil:
+        """Set a matrix to H over the first n coordinates of `face`."""
+        cdef Py_ssize_t i
+        for i in range(n):
+            self.direction[:n] = 0
+            self.direction[i] = 1
+            self.multiply(n)
+            matrix[i] = self.image[:n]
+
     cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
         """Note that z has changed by `length` times the last `direction` that was multiplied."""
 
@@ -215,7 +225,8 @@ cdef class Model:
         """z, an ndarray of float64 of shape (n,)."""
         return np.asarray(self.z)
 
-    def minimise(self, const int32_t[::1] candidates not None, double tolerance, int max_sweeps, int max_of_face):
+    def minimise(self, const int32_t[::1] candidates not None, double tolerance, int max_sweeps, int max_of_few,
+                 int max_of_many):
         """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned.
         """
         cdef double gain, total = 0
@@ -231,7 +242,9 @@ cdef class Model:
             n_of_face = 0
             while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total:
                 n_of_face += 1
-                gain = self._step_on_face(n_moving) if n_of_face > max_of_face else 0
+                gain = 0
+                if n_of_face > (max_of_few if n_moving <= self.few else max_of_many):
+                    gain = self._step_on_face(n_moving)
                 with nogil:
                     gain += self._sweep(self.moving, n_moving, &n_moving)
                 n_sweeps += 1
@@ -298,7 +311,7 @@ cdef class Model:
             if n < 2 or not is_cut:
                 break
             step, slope = np.zeros(n), np.array(self.residual[:n])
-            if n > FEW or not self._solve_directly(step, n):
+            if n > self.few or not self._solve_directly(step, n):
                 if not self._solve_by_products(step, n) and n <= MANY:
                     self.residual[:n] = slope
                     self._solve_directly(step, n)
@@ -312,15 +325,11 @@ cdef class Model:
         """Set `step` to the step to the minimum over the face; return False if rounding prevents it."""
         cdef double[:, ::1] matrix = np.empty((n, n))
         cdef double[::1] approximate = np.array(step)
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef int width = <int> n, one = 1, info
         with nogil:
+            self.fill(n, matrix)
             for i in range(n):
-                self.direction[:n] = 0
-                self.direction[i] = 1
-                self.multiply(n)
-                for j in range(n):
-                    matrix[i, j] = self.image[j]
                 matrix[i, i] += self.ridge[self.face[i]] + self.damping[self.face[i]]
             step[:] = self.residual[:n]
             dposv(b"L", &width, &one, &matrix[0, 0], &width, &step[0], &width, &info)
@@ -431,7 +440,7 @@ cdef class StoredModel(Model):
 
     def __init__(self, w, gradient, terms, least, double share, hessian not None):
         Model.__init__(self, w, gradient, terms, least, share)
-        self.hessian = hessian
+        self.hessian, self.few = hessian, FEW_STORED
         self._damp(np.diagonal(hessian))
 
     cdef void move(self, Py_ssize_t j, double change) noexcept nogil:
@@ -447,6 +456,12 @@ cdef class StoredModel(Model):
             for j in range(n):
                 total += self.hessian[self.face[i], self.face[j]] * self.direction[j]
             self.image[i] = total
+
+    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil:
+        cdef Py_ssize_t i, j
+        for i in range(n):
+            for j in range(n):
+                matrix[i, j] = self.hessian[self.face[i], self.face[j]]
 
     cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
         cdef Py_ssize_t i

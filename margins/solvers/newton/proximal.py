@@ -291,7 +291,9 @@ class ProximalNewtonSolver(Solver):
         n, factor = self._n, self._losses.factor
         model, shift_of = self._model(candidates, factor)
         tuning = self._tuning
-        gain = model.minimise(candidates, tuning.tolerance, tuning.max_sweeps, tuning.max_sweeps_of_face)
+        few = tuning.max_sweeps_of_face
+        many = few if self._is_stored else tuning.max_sweeps_of_columns
+        gain = model.minimise(candidates, tuning.tolerance, tuning.max_sweeps, few, many)
         direction = np.zeros(len(self.w))
         direction[:n] = model.point - self.w[:n]
         if self._is_free:
