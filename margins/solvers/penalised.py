@@ -45,14 +45,41 @@ class Penalty:
         if columns is not None:
             terms = type(terms)(*(values[columns] for values in terms))
         self.regulariser, self.features = regulariser, terms
-        self._columns = None
+        self._all = self._columns = None
+        n = n_features if columns is None else len(columns)
+        lengths = set(map(len, terms))
+        if lengths != {n}:
+            raise ValueError(
+                f"terms of {regulariser!r} must have {n} numbers, one for each feature. "
+                f"Got {sorted(lengths)}."
+            )
+        self._check(terms)
 
     def terms_of(self, data):
         """Return the Terms of all weights but a free intercept."""
         if data.has_free_intercept or not data.sq_intercept_scaling > 0:
             return self.features
-        shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
-        return type(self.features)(*map(np.append, self.features, shared))
+        if self._all is None:
+            shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
+            every = type(self.features)(*map(np.append, self.features, shared))
+            self._check(every)
+            self._all = every
+        return self._all
+
+    def _check(self, terms):
+        """Raise a ValueError if the numbers of a regulariser are not as `Terms` says."""
+        ridge, l1, centre, lower, upper = terms
+        is_bounded = np.isfinite(lower) & np.isfinite(upper)
+        is_right = (ridge >= 0) & (l1 >= 0) & ((ridge > 0) | (l1 > 0) | is_bounded)
+        is_right &= np.isfinite(ridge + l1 + centre) & (lower <= upper)
+        if not is_right.all():
+            j = int(np.flatnonzero(~is_right)[0])
+            place = f"feature {j}" if j < len(self.features.ridge) else "a penalised intercept"
+            numbers = ", ".join(f"{name}={values[j]:g}" for name, values in terms._asdict().items())
+            raise ValueError(
+                f"terms of {self.regulariser!r} must be finite, with ridge >= 0, l1 >= 0, one of them "
+                f"> 0 or two finite bounds, and lower <= upper. Got {numbers} for {place}."
+            )
 
     def columns_of(self, data):
         """Return the columns of the samples, which all problems share (Columns)."""

@@ -239,6 +239,19 @@ def test_a_plug_in_is_a_weighted_ridge():
     np.testing.assert_allclose(plug_in.coef_[0] * weights, plain.coef_[0], rtol=1e-3, atol=1e-5)
 
 
+def test_a_plug_in_with_wrong_numbers_is_an_error():
+    class Nothing(Regulariser):
+        pass
+
+    class Short(Grown):
+        def terms(self, n_features):
+            return super().terms(n_features - 1)
+
+    for penalty, message in ((Nothing(), "Got ridge=0, l1=0, centre=0"), (Short(), r"Got \[7\]")):
+        with pytest.raises(ValueError, match=message):
+            margins.MarginClassifier(penalty=penalty).fit(*samples(0))
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
