@@ -157,6 +157,9 @@ def latex(rows: list[dict[str, Any]], options: dict[str, Any]) -> str:
     """Return rows in LaTeX, escaped by default."""
     require("to_latex", "pandas", "jinja2")
     options = {"index": False, "float_format": "{:z.4f}".format, "escape": True, **options}
+    number = options["float_format"]
+    if options["escape"] and callable(number):  # pandas escapes no numbers
+        options["float_format"] = lambda value: re.sub(r"(?<!\\)%", r"\\%", number(value))
     # Control characters mark bold cells, because pandas escapes only cells of type str.
     table = frame(rows).map(lambda cell: f"\0{cell.text}\1" if isinstance(cell, Bold) else cell)
     text: str = table.to_latex(**options)

@@ -63,6 +63,8 @@ def test_options_of_pandas_are_kept(tables):
     assert lines_of(tables[2].to_latex(float_format="%.1f"))[1] == r"{}[s] & \textbf{0.5} & 0.2"
     percent = tables[2].to_latex(float_format="{:.0%}".format)
     assert lines_of(percent)[1] == r"{}[s] & \textbf{50\%} & 25\%"
+    percent = tables[0].to_latex("settings", columns=["C"], float_format="{:.0%}".format)
+    assert r"100\% \\" in percent and "%" not in percent.replace(r"\%", "")
     assert "1000000.0 " in tables[0].to_latex("settings", columns=["C"], float_format="%.1f")
 
 
