@@ -66,7 +66,7 @@ copybutton_prompt_is_regexp = True
 
 # MARGINS_GALLERY: 0 draws only what the guide shows, for quick builds; long, the examples of fields too.
 DRAWN = {
-    "0": "/plot_(imbalance|kernels|margin_geometry|noisy_labels|path)",
+    "0": "/plot_(imbalance|kernels|margin_geometry|noisy_labels|path|penalties)",
     "1": "/plot_",
     "long": "/plot_|/examples/fields/",
 }
