@@ -125,7 +125,7 @@ class ProximalNewtonSolver(Solver):
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
         self._primal = self._gap = math.inf
-        self._share = 1.0 if self._losses.is_smoothed else SMALLEST
+        self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w)
             self._evaluate()
@@ -224,6 +224,10 @@ class ProximalNewtonSolver(Solver):
             # Levenberg's rule: shorter steps where the model gains more than the objective.
             factor = 10 if won < 0.1 * gain else 0.1 if won > 0.5 * gain else 1
             self._share = max(factor * self._share, SMALLEST)
+            if won < 0.1 * gain:
+                self._floor = min(10 * self._floor, 1.0)
+            elif won > 1.5 * gain:  # the model is too stiff
+                self._floor = max(0.1 * self._floor, SMALLEST)
             if won > 0:
                 self._evaluate()
                 return bool((self.w != before).any())
@@ -313,7 +317,12 @@ class ProximalNewtonSolver(Solver):
                 self._is_free,
             )
             model = ColumnModel(
-                w, gradient, self._current, factor * self._least, self._share, *arguments
+                w,
+                gradient,
+                self._current,
+                factor * self._floor * self._least,
+                self._share / self._floor,
+                *arguments,
             )
             return model, lambda step: model.change_of_intercept
         self._hessian.py_update(self._all, self._free)
@@ -322,11 +331,23 @@ class ProximalNewtonSolver(Solver):
         matrix *= factor
         if not self._is_free:
             return StoredModel(
-                w, gradient, self._current, factor * self._least, self._share, matrix
+                w,
+                gradient,
+                self._current,
+                factor * self._floor * self._least,
+                self._share / self._floor,
+                matrix,
             ), None
         row, last = matrix[-1, :n] / self._rho, matrix[-1, -1] / self._rho**2
         centre = 0.0 if self._mean is None else self._mean
         means = row / last if last > 0 else np.zeros(n)
         matrix = np.ascontiguousarray(matrix[:n, :n] - np.outer(means, row))
-        model = StoredModel(w, gradient, self._current, factor * self._least, self._share, matrix)
+        model = StoredModel(
+            w,
+            gradient,
+            self._current,
+            factor * self._floor * self._least,
+            self._share / self._floor,
+            matrix,
+        )
         return model, lambda step: -float((means + centre) @ step)
