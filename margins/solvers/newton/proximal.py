@@ -183,13 +183,14 @@ class ProximalNewtonSolver(Solver):
 
     def epoch(self, run):
         share, least = self._newton.gap_share * run.required_gap, math.inf
-        n_passes, n_stalled, has_moved = 2, 0, True
+        n_passes, n_stalled, has_moved, is_over = 2, 0, True, False
         with one_thread():
             for _ in range(self._newton.max_steps):
                 if self._gap <= share * self._best.value or time_is_over():
                     break
                 is_smoothed = self._losses.is_smoothed and self._strength == 1
-                if is_smoothed and self._gap_of_terms <= self._residual:
+                is_reduced = is_smoothed and (self._gap_of_terms <= self._residual or not has_moved)
+                if is_reduced:
                     self._losses.reduce_smoothing_to(self.alpha)
                     self._evaluate()
                     n_passes += 1
@@ -201,9 +202,10 @@ class ProximalNewtonSolver(Solver):
                 n_passes += 3
                 n_stalled = 0 if self._gap < least else n_stalled + 1
                 least = min(least, self._gap)
-                if not has_moved or n_stalled >= self._newton.patience:
+                is_over = not has_moved and (is_reduced or not is_smoothed)
+                is_over = is_over or n_stalled >= self._newton.patience
+                if is_over:
                     break
-        is_over = not has_moved or n_stalled >= self._newton.patience
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
         assign_balanced(run.weights, self._data, alpha, self._upper, total)
         point = PrimalPoint(self.w, self.margins, self._rho, run.weights)
