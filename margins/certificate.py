@@ -86,7 +86,7 @@ class Certificate:
     def __str__(self):
         """Return the proven facts in one line."""
         if self.primal < math.inf:
-            if not self.dual > 0:
+            if not self.dual > 0 and self.primal > 0:
                 return f"objective {self.primal:.5g}; no bound of the optimum is proven"
             line = f"objective {self.primal:.5g}, at most {100 * self.gap:.2g} % above the optimum"
             if 1 - self.improvement <= self.gap:  # the stronger statement
@@ -124,6 +124,8 @@ class Certificate:
         """
         # Rounding can make the dual value exceed the primal value by a few units in the last place.
         primal = float(primal)
+        if primal == 0:  # the centre of a prior, without a loss: no objective is smaller
+            return cls(math.inf, math.inf, 1.0, 0.0, 0.0, 0.0, n_updates, 1.0)
         dual = min(float(dual), primal)
         if margin is None:
             margin = 1 / math.sqrt(2 * primal)

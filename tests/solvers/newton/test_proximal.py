@@ -252,6 +252,14 @@ def test_a_plug_in_with_wrong_numbers_is_an_error():
             margins.MarginClassifier(penalty=penalty).fit(*samples(0))
 
 
+@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_an_optimum_of_0_is_proven(loss, intercept):
+    fit = margins.MarginClassifier(penalty=Prior([2]), loss=loss, **intercept).fit([[1], [-1]], [1, 0])
+    assert fit.converged_ and fit.coef_ == 2
+    assert str(fit.certificates_[0]) == "objective 0, at most 0 % above the optimum"
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
