@@ -224,7 +224,8 @@ class ProximalNewtonSolver(Solver):
                 return False
             won = self._follow(direction, gain, objective)
             # Levenberg's rule: shorter steps where the model gains more than the objective.
-            factor = 10 if won < 0.1 * gain else 0.1 if won > 0.5 * gain else 1
+            # So is NaN, of objectives beyond the range of numbers.
+            factor = 0.1 if won > 0.5 * gain else 1 if won >= 0.1 * gain else 10
             self._share = max(factor * self._share, SMALLEST)
             if won < 0.1 * gain:
                 self._floor = min(10 * self._floor, 1.0)

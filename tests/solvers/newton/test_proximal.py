@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import margins
@@ -258,6 +259,13 @@ def test_an_optimum_of_0_is_proven(loss, intercept):
     fit = margins.MarginClassifier(penalty=Prior([2]), loss=loss, **intercept).fit([[1], [-1]], [1, 0])
     assert fit.converged_ and fit.coef_ == 2
     assert str(fit.certificates_[0]) == "objective 0, at most 0 % above the optimum"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_objectives_beyond_the_range_of_numbers_end_the_fit():
+    with pytest.warns(ConvergenceWarning):
+        fit = margins.MarginClassifier(penalty=Prior(1e200)).fit(*samples(0))
+    assert fit.certificates_[0].primal == np.inf
 
 
 @pytest.mark.parametrize(
