@@ -143,7 +143,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if is_sparse(X) and not _has_own_hooks(type(self)):
+            if is_sparse(X) and self._packs(samples.n_features):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)
@@ -155,6 +155,10 @@ class Algorithm(Declared):
             centre=centre,
             columns=columns,
         )
+
+    def _packs(self, n_features):
+        """Return whether features without any element may be left out, because their weights are 0."""
+        return not _has_own_hooks(type(self))
 
     def _check_size(self, samples):
         """Raise a MemoryError if memory cannot hold the weights of all problems."""
@@ -320,6 +324,14 @@ class PlannedAlgorithm(Algorithm):
             regulariser = self.penalty
         is_ridge = type(regulariser) in (L2, ElasticNet) and regulariser.l1 == 0
         return None if is_ridge else regulariser
+
+    def _packs(self, n_features):
+        regulariser = self.regulariser()
+        if regulariser is None:
+            return super()._packs(n_features)
+        from margins.solvers.penalised import Penalty  # few fits need it
+
+        return super()._packs(n_features) and not Penalty(regulariser, n_features).start.any()
 
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)

@@ -268,6 +268,17 @@ def test_objectives_beyond_the_range_of_numbers_end_the_fit():
     assert fit.certificates_[0].primal == np.inf
 
 
+@pytest.mark.parametrize("penalty", [Prior(0.5), Bounded(0.25, 2, L1())])
+def test_features_without_elements_have_a_weight(penalty):
+    X = sparse.csr_array((np.array([1.0, -1, 2, -2]), ([0, 1, 2, 3], [0, 0, 7, 7])), (4, 100_000))
+    fit = margins.MarginClassifier(penalty=penalty).fit(X, [1, 0, 1, 0])
+    assert fit.coef_[0, 1] == penalty.terms(1).weights(np.zeros(1))[0] > 0
+    (certificate,) = margins.certify(fit, X, [1, 0, 1, 0]).certificates
+    assert certificate.primal == pytest.approx(fit.certificates_[0].primal)
+    signs = np.array([1, -1, 1, -1])
+    assert certificate.primal == pytest.approx(objective(fit, X, signs, penalty), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
