@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import margins
+from margins import persistence
 from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Regulariser, Weighted
 
 PENALTIES = {
@@ -277,6 +278,14 @@ def test_features_without_elements_have_a_weight(penalty):
     assert certificate.primal == pytest.approx(fit.certificates_[0].primal)
     signs = np.array([1, -1, 1, -1])
     assert certificate.primal == pytest.approx(objective(fit, X, signs, penalty), rel=1e-9)
+
+
+def test_files_hold_penalties(tmp_path):
+    pytest.importorskip("skops")
+    penalty = Bounded([0] * 8, 1, Prior(np.arange(8) / 8, Weighted(2, ElasticNet(0.25))))
+    fit = margins.MarginClassifier(penalty=penalty).fit(*samples(0))
+    persistence.dump(fit, tmp_path / "model.skops")
+    assert persistence.load(tmp_path / "model.skops").penalty == penalty
 
 
 @pytest.mark.parametrize(
