@@ -114,10 +114,12 @@ class Penalty:
             return 0.5 * b * b / square + l1 * abs(b) / rho + loss.value(signs * (scores + b))
 
         best = loss.best_intercept(scores, signs)  # without a penalty, which moves it towards 0
-        inside = (
-            [] if best == 0 or data.has_free_intercept else [minimum(objective, *sorted((0.0, best)))]
-        )
-        return value + min(map(objective, (best, *inside)))
+        intercepts = [0.0, best]
+        if best != 0 and not data.has_free_intercept:
+            inside, points = minimum(objective, *sorted((0.0, best))), signs - scores
+            # A loss that is not smooth may end at a kink.
+            intercepts += [inside, points[np.abs(points - inside).argmin()]]
+        return value + float(min(map(objective, intercepts)))
 
     def certified(self, proof, claim, products):
         """Return the proof of a claim about a problem with a penalty."""

@@ -262,6 +262,16 @@ def test_an_optimum_of_0_is_proven(loss, intercept):
     assert str(fit.certificates_[0]) == "objective 0, at most 0 % above the optimum"
 
 
+@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
+@pytest.mark.parametrize("penalty", [Bounded(-0.8, -0.8), Bounded(0.25, 0.25, L1()), Prior(3, L1())])
+def test_the_hinge_loss_where_weights_stay(penalty, intercept):
+    X, y = samples(1, d=4)
+    fit = margins.MarginClassifier(penalty=penalty, loss="hinge", C=1e-3, eps=1e-6, **intercept)
+    (certificate,) = fit.fit(X, y).certificates_
+    assert fit.converged_ and np.ptp(fit.coef_) == 0
+    assert certificate.gap < 1e-6 and certificate.improvement == 1
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_objectives_beyond_the_range_of_numbers_end_the_fit():
     with pytest.warns(ConvergenceWarning):
