@@ -189,8 +189,7 @@ class ProximalNewtonSolver(Solver):
                 if self._gap <= share * self._best.value or time_is_over():
                     break
                 is_smoothed = self._losses.is_smoothed and self._strength == 1
-                is_reduced = is_smoothed and (self._gap_of_terms <= self._residual or not has_moved)
-                if is_reduced:
+                if is_smoothed and (self._gap_of_terms <= self._residual or not has_moved):
                     self._losses.reduce_smoothing_to(self.alpha)
                     self._evaluate()
                     n_passes += 1
@@ -202,8 +201,8 @@ class ProximalNewtonSolver(Solver):
                 n_passes += 3
                 n_stalled = 0 if self._gap < least else n_stalled + 1
                 least = min(least, self._gap)
-                is_over = not has_moved and (is_reduced or not is_smoothed)
-                is_over = is_over or n_stalled >= self._newton.patience
+                # Where weights stay, less smoothing improves the dual variables, several times.
+                is_over = not (has_moved or is_smoothed) or n_stalled >= self._newton.patience
                 if is_over:
                     break
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
