@@ -158,7 +158,9 @@ def _csr_arrays(X: Any) -> CsrArrays:
 
 def _from_linear(model: models.LinearFile) -> MarginClassifier:
     """Return the classifier in a file of LIBLINEAR."""
-    classifier = MarginClassifier(loss=models.SOLVERS[model.solver], fit_intercept=model.bias > 0)
+    penalty = "l1" if model.solver.startswith("L1R") else "l2"
+    loss, has_intercept = models.SOLVERS[model.solver], model.bias > 0
+    classifier = MarginClassifier(loss=loss, penalty=penalty, fit_intercept=has_intercept)
     if model.bias > 0:
         classifier.intercept_scaling = model.bias
     classes, coef, intercept = models.by_sorted_label(model)

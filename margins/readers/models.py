@@ -20,6 +20,7 @@ SOLVERS = {
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
     "L2R_L2LOSS_SVC": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
+    "L1R_L2LOSS_SVC": "squared_hinge",
 }
 LARGEST_INTEGER = 2**31 - 1
 WORD = re.compile(rb"[^ \t\r\n]+")
@@ -74,6 +75,8 @@ def linear_file(classifier, coef):
     import numpy as np
 
     solver = "L2R_L1LOSS_SVC_DUAL" if classifier.loss == "hinge" else "L2R_L2LOSS_SVC_DUAL"
+    if classifier.loss == "squared_hinge" and getattr(classifier, "penalty", "l2") == "l1":
+        solver = "L1R_L2LOSS_SVC"
     labels = [integer_label(label) for label in classifier.classes_.tolist()]
     labels = labels[::-1] if len(labels) == 2 else labels
     bias, table = -1.0, coef.T

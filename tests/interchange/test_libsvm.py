@@ -67,7 +67,7 @@ def assert_array_equal_but_ties(classifier, X, expected):
 
 @needs_programs
 @pytest.mark.parametrize("bias", ["-1", "0", "1", "2.5"])
-@pytest.mark.parametrize("solver", ["1", "2", "3"])
+@pytest.mark.parametrize("solver", ["1", "2", "3", "5"])
 def test_liblinear_and_we_predict_the_same_by_its_files_and_by_ours(samples, solver, bias, tmp_path):
     data, X, y = samples
     model, ours = tmp_path / "model", tmp_path / "ours"
@@ -75,6 +75,7 @@ def test_liblinear_and_we_predict_the_same_by_its_files_and_by_ours(samples, sol
     subprocess.run([train, "-q", "-s", solver, "-B", bias, data, model], check=True)
     expected, classifier = predictions(predict, data, model), load_libsvm(model)
     assert classifier.loss == ("hinge" if solver == "3" else "squared_hinge")
+    assert classifier.penalty == ("l1" if solver == "5" else "l2")
     assert_array_equal(classifier.predict(X), expected)
     dump_libsvm(classifier, ours)
     assert_array_equal(predictions(predict, data, ours), expected)
@@ -123,6 +124,7 @@ def test_precomputed_kernels_of_libsvm_refer_to_samples(samples, tmp_path):
         {"loss": "hinge", "fit_intercept": False},
         {"penalize_intercept": False},
         {"intercept_scaling": 4.0},
+        {"penalty": "l1"},
         *({"kernel": kernel, "multi_class": "ovo"} for kernel in [*KERNELS, "precomputed"]),
     ],
     ids=str,
