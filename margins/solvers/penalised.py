@@ -18,6 +18,7 @@ from margins.data._passes import combination
 from margins.data._passes import products as products_of
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
+from margins.regularisers import Terms
 from margins.solvers.improvement import minimum
 from margins.solvers.proof import (
     CANCELLED,
@@ -30,6 +31,8 @@ from margins.solvers.proof import (
     unit_of,
 )
 
+# Share of the objective of the best constant classifier that is left of it where it is optimal.
+LEFT = 1e-10
 # Dual variables are scaled to this share of what is feasible, so that products may round.
 INSIDE = 1 - 1e-15
 
@@ -42,8 +45,11 @@ class Penalty:
 
     def __init__(self, regulariser, n_features, columns=None):
         terms = regulariser.terms(n_features)
+        if not isinstance(terms, Terms):
+            raise TypeError(f"terms of {regulariser!r} must return Terms. Got {terms!r}.")
+        terms = Terms(*(np.array(values, dtype=np.float64, ndmin=1) for values in terms))
         if columns is not None:
-            terms = type(terms)(*(values[columns] for values in terms))
+            terms = Terms(*(values[columns] for values in terms))
         self.regulariser, self.features = regulariser, terms
         self._all = self._columns = None
         n = n_features if columns is None else len(columns)
@@ -61,7 +67,7 @@ class Penalty:
             return self.features
         if self._all is None:
             shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
-            every = type(self.features)(*map(np.append, self.features, shared))
+            every = Terms(*map(np.append, self.features, shared))
             self._check(every)
             self._all = every
         return self._all
@@ -77,8 +83,8 @@ class Penalty:
             place = f"feature {j}" if j < len(self.features.ridge) else "a penalised intercept"
             numbers = ", ".join(f"{name}={values[j]:g}" for name, values in terms._asdict().items())
             raise ValueError(
-                f"terms of {self.regulariser!r} must be finite, with ridge >= 0, l1 >= 0, one of them "
-                f"> 0 or two finite bounds, and lower <= upper. Got {numbers} for {place}."
+                f"terms of {self.regulariser!r} must have a finite ridge >= 0 and l1 >= 0, one of them "
+                f"> 0 or two finite bounds, a finite centre, and lower <= upper. Got {numbers} for {place}."
             )
 
     def columns_of(self, data):
@@ -157,7 +163,10 @@ class Penalty:
         start = self.features.slopes(self.start)
         excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)
         limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
-        if is_nothing(proof.constant, value, float(np.linalg.norm(excess)), limit):
+        length = float(np.linalg.norm(excess))
+        # If the start is stationary, P0 - D is what the scaling of dual variables and rounding leave.
+        left = LEFT * proof.constant if length == 0 else 0.0
+        if is_nothing(proof.constant, value, length, limit, left):
             gap = 0.0
         standing = Standing(proof.constant, 0.0, gap)
         proof = proof._replace(

@@ -249,6 +249,12 @@ def test_a_plug_in_with_wrong_numbers_is_an_error():
         def terms(self, n_features):
             return super().terms(n_features - 1)
 
+    class Five(Grown):
+        def terms(self, n_features):
+            return [1, 0, 0, -1, 1]
+
+    with pytest.raises(TypeError, match=r"terms of Five\(\) must return Terms. Got \[1, 0, 0, -1, 1\]"):
+        margins.MarginClassifier(penalty=Five()).fit(*samples(0))
     for penalty, message in ((Nothing(), "Got ridge=0, l1=0, centre=0"), (Short(), r"Got \[7\]")):
         with pytest.raises(ValueError, match=message):
             margins.MarginClassifier(penalty=penalty).fit(*samples(0))
