@@ -143,7 +143,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if is_sparse(X) and self._packs(samples.n_features):
+            if is_sparse(X) and _packs(self, samples.n_features):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)
@@ -155,10 +155,6 @@ class Algorithm(Declared):
             centre=centre,
             columns=columns,
         )
-
-    def _packs(self, n_features):
-        """Return whether features without any element may be left out, because their weights are 0."""
-        return not _has_own_hooks(type(self))
 
     def _check_size(self, samples):
         """Raise a MemoryError if memory cannot hold the weights of all problems."""
@@ -325,14 +321,6 @@ class PlannedAlgorithm(Algorithm):
         is_ridge = type(regulariser) in (L2, ElasticNet) and regulariser.l1 == 0
         return None if is_ridge else regulariser
 
-    def _packs(self, n_features):
-        regulariser = self.regulariser()
-        if regulariser is None:
-            return super()._packs(n_features)
-        from margins.solvers.penalised import Penalty  # few fits need it
-
-        return super()._packs(n_features) and not Penalty(regulariser, n_features).start.any()
-
     def specification(self, sqnorms, continues=False):
         specification = super().specification(sqnorms, continues)
         # Where C |x|^2 is small, `eps` alone would prove nothing: docs/certificates.md.
@@ -398,6 +386,18 @@ class PlannedAlgorithm(Algorithm):
             if is_small_hessian(X.shape[1] + 1, X.shape[0], lambda n: n_stored >= n):
                 return None  # Newton steps centre their Hessian, and copy nothing
         return centre_of(X)
+
+
+def _packs(algorithm, n_features):
+    """Return whether features without any element may be left out, because their weights are 0."""
+    if _has_own_hooks(type(algorithm)):
+        return False
+    regulariser = algorithm.regulariser()
+    if regulariser is None:
+        return True
+    from margins.solvers.penalised import Penalty  # few fits need it
+
+    return not Penalty(regulariser, n_features).start.any()
 
 
 def _has_own_hooks(cls):

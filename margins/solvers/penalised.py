@@ -84,7 +84,8 @@ class Penalty:
             numbers = ", ".join(f"{name}={values[j]:g}" for name, values in terms._asdict().items())
             raise ValueError(
                 f"terms of {self.regulariser!r} must have a finite ridge >= 0 and l1 >= 0, one of them "
-                f"> 0 or two finite bounds, a finite centre, and lower <= upper. Got {numbers} for {place}."
+                "> 0 or two finite bounds, a finite centre, and lower <= upper. "
+                f"Got {numbers} for {place}."
             )
 
     def columns_of(self, data):
