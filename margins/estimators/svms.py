@@ -34,7 +34,8 @@ def to_sklearn(classifier: Any) -> LinearSVC | SVC | OneVsRestClassifier | OneVs
         A fitted LinearSVC with the linear kernel, otherwise an SVC or, with several classes, a
         OneVsRestClassifier with one SVC for each class. With ``multi_class="ovo"``: one SVC or, with the
         linear kernel, a OneVsOneClassifier with a LinearSVC for each pair, which breaks ties by the
-        scores. It has the parameters that both classes know. Fitted again, it solves scikit-learn's
+        scores. It has the parameters that both classes know; of penalties 'l1' with the squared hinge
+        loss, otherwise 'l2'. Fitted again, it solves scikit-learn's
         problem: LinearSVC penalises the intercept, SVC does not.
 
     Raises

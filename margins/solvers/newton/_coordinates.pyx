@@ -16,6 +16,7 @@ Source: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularized logistic re
 solution of large quadratic programming problems with bound constraints.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
 from libc.stdint cimport int32_t
 from margins._sparse cimport nonzeros
@@ -25,6 +26,7 @@ from scipy.linalg.cython_lapack cimport dposv
 
 import numpy as np
 
+from margins.linalg.threads import time_is_over
 
 # Faces of a few coordinates have a Cholesky factor. For larger ones, a sequence of conjugate gradients ends after so
 # many products, or with a residual whose square is smaller by a factor; if it is not, faces of many have a factor, too.
@@ -232,7 +234,8 @@ cdef class Model:
         cdef double gain, total = 0
         cdef Py_ssize_t n_moving
         cdef int n_sweeps = 0, n_of_face
-        while n_sweeps < max_sweeps:
+        while n_sweeps < max_sweeps and not time_is_over():
+            PyErr_CheckSignals()
             with nogil:
                 gain = self._sweep(candidates, candidates.shape[0], &n_moving)
             n_sweeps += 1
@@ -240,7 +243,8 @@ cdef class Model:
             if not gain > tolerance * total:
                 break
             n_of_face = 0
-            while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total:
+            while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total and not time_is_over():
+                PyErr_CheckSignals()
                 n_of_face += 1
                 gain = 0
                 if n_of_face > (max_of_few if n_moving <= self.few else max_of_many):

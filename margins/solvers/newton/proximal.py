@@ -78,12 +78,6 @@ class ProximalNewtonSolver(Solver):
         self._is_stored, self._in_blocks, self._start = is_stored, in_blocks, start
         self._tuning, self._newton = tuning.proximal, tuning.newton
 
-    @classmethod
-    def why_not(cls, problem):
-        if problem.penalty is None:
-            return "it is for other penalties than 'l2'"
-        return None
-
     def start(self, run):
         """Start from the minimum of r, or where another solver ended."""
         data, loss = self._data, self._loss = run.data, run.loss
