@@ -31,8 +31,8 @@ SMALLEST = 1e-16
 class Certificate:
     """Proven bounds of one binary problem, valid even without convergence.
 
-    For the hinge loss, read `gap`: `margin`, `upper_bound` and `fraction` then only restate the two
-    objectives.
+    For the hinge loss and for penalties other than 'l2', read `gap`: `margin`, `upper_bound` and
+    `fraction` then only restate the two objectives.
 
     Attributes
     ----------

@@ -109,16 +109,6 @@ class Terms(NamedTuple):
         beyond = size > limits
         return float(np.min(limits[beyond] / size[beyond])) if beyond.any() else 1.0
 
-    def gaps(self, w: Floats, a: Floats) -> Floats:
-        """Return r_j(w_j) + r_j*(a_j) - a_j w_j >= 0, without cancellation (ndarray, shape (n,))."""
-        best = self.weights(a)
-        with np.errstate(invalid="ignore"):
-            move, slope = w - best, a - self.ridge * (best - self.centre)
-            kinks = self.l1 * (np.abs(w - self.centre) - np.abs(best - self.centre))
-            gaps = 0.5 * self.ridge * move * move + np.maximum(kinks - slope * move, 0.0)
-        outside = (w < self.lower) | (w > self.upper) | ~np.isfinite(best)
-        return np.where(outside, np.inf, gaps)
-
 
 class Regulariser:
     """A separable regulariser of the weights.

@@ -20,6 +20,7 @@ from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.regularisers import Terms
 from margins.solvers.improvement import minimum
+from margins.solvers.newton._coordinates import Columns, measures
 from margins.solvers.proof import (
     CANCELLED,
     TINY,
@@ -91,8 +92,6 @@ class Penalty:
     def columns_of(self, data):
         """Return the columns of the samples, which all problems share (Columns)."""
         if self._columns is None:
-            from margins.solvers.newton._coordinates import Columns  # few fits need it
-
             self._columns = Columns(data)
         return self._columns
 
@@ -159,7 +158,7 @@ class Penalty:
             slacks = slacks_of(data, high, low)
         else:
             slacks = 1 - products
-        gap = float(terms.gaps(w, scale * a).sum()) + error * float(np.abs(w).sum())
+        gap = measures(terms, w, scale * a, 1.0)[2] + error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
         start = self.features.slopes(self.start)
         excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)

@@ -170,11 +170,6 @@ cdef class Columns:
                         places[j] += 1
         self.values, self.samples, self.starts = all_values, all_samples, starts
 
-    @property
-    def n_stored(self):
-        """The number of elements stored."""
-        return self.starts[self.n_features]
-
 
 cdef class Model:
     """A quadratic model and a regulariser.
