@@ -176,11 +176,28 @@ def of_source(command):
             for source in sources:
                 if source.is_table:
                     require(f"{source.path}: reading it", "pyarrow", "pandas")
-            return sources
+            return without_empty_parts(sources, paths)
 
         return command(read=read, **kwargs)
 
     return with_source
+
+
+def without_empty_parts(sources, paths):
+    """Return sources without files of Parquet that a folder holds although they have no rows."""
+    if len(sources) == len(paths) or not any(source.kind == "parquet" for source in sources):
+        return sources
+    from margins.readers.parquet import opened
+
+    with samples_in_files():
+        kept = [
+            source
+            for source in sources
+            if source.kind != "parquet"
+            or source.path in paths
+            or opened(source.path, source.path)[0].metadata.num_rows
+        ]
+    return kept or sources
 
 
 def _delimiter_of(text):

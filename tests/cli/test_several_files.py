@@ -335,3 +335,18 @@ def test_rules_are_streamed_and_skipped_fields_are_noted_once(run, tmp_path):
     result = run("train", *files, "-o", tmp_path / "m.skops", "--stream", "-a", "pdm")
     assert result.code == 0 and result.err.count("qid:") == 2
     assert f"note: {files[1]}: qid: are skipped" in result.err and "warning" not in result.err
+
+
+def test_a_folder_may_hold_parts_of_parquet_without_rows(run, tmp_path):
+    X, y = samples(n_classes=2)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, rows in enumerate((slice(0, 30), slice(0, 0), slice(30, None))):
+        write(folder / f"part-{number}.parquet", X, y, rows)
+    (folder / "_SUCCESS").touch()
+    for more in ((), ("--stream",)):
+        options = (*OPTIONS["parquet"], "-o", tmp_path / "m.skops", "--force", "--json", *more)
+        result = run("train", folder, *options)
+        assert result.code == 0 and result.json["n_samples"] == len(y)
+    alone = run("train", folder / "part-1.parquet", tmp_path / "m.skops", "--force", *OPTIONS["parquet"])
+    assert alone.code == 3 and "must hold at least one sample" in alone.err
