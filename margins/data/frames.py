@@ -36,7 +36,7 @@ def flattened(X, name):
 
 
 def _has_vectors(values):
-    return any(np.ndim(value) == 1 for value in values)
+    return any(isinstance(value, list | tuple) or np.ndim(value) > 0 for value in values)
 
 
 def of_model(X, names, name):
@@ -104,10 +104,13 @@ def _column_of(series, name):
     import pyarrow
 
     try:
+        for row, value in enumerate(series if series.dtype == object else ()):
+            if np.ma.isMaskedArray(value):  # pyarrow would read what the mask hides
+                raise WrongValue(series.name, row, value, f"{series.name!r} must not be masked")
         array = pyarrow.array(series, from_pandas=True)
         chunks = array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
         yield Column(series.name, pyarrow.chunked_array(chunks, array.type))
     except WrongValue as error:
         raise ValueError(f"{name}: row {error.row}: {error}") from None
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
         raise ValueError(f"{name}: column {series.name!r}: {error}") from error

@@ -81,6 +81,8 @@ def test_the_first_vector_may_be_missing():
         (None, r"row 5: 'emb' must be a vector of 3 numbers. Got None\."),
         ([1.0, np.nan, 2.0], r"row 5: 'emb\[1\]' must be a finite number. Got None\."),
         (7.0, "column 'emb': cannot mix list and non-list"),
+        (np.ma.masked_equal([1.0, 2, 3], 2), r"row 5: 'emb' must not be masked. Got masked_array"),
+        ([2**70, 1, 2], "column 'emb': .* too large"),
     ],
 )
 def test_wrong_vectors_have_their_row_and_column(value, error):
@@ -88,6 +90,12 @@ def test_wrong_vectors_have_their_row_and_column(value, error):
     vectors[5] = value
     with pytest.raises(ValueError, match=f"X of MarginClassifier: {error}"):
         margins.MarginClassifier().fit(pandas.DataFrame({"emb": vectors}), LABELS)
+
+
+def test_nested_vectors_have_their_row_and_column():
+    for nested in ([[1, 2], [3]], [[1, 2], [3, 4]]):
+        with pytest.raises(ValueError, match=r"row 0: the vectors 'emb' must hold numbers. Got \[\["):
+            margins.MarginClassifier().fit(pandas.DataFrame({"emb": [nested] * 20}), LABELS)
 
 
 @pytest.fixture
