@@ -1,11 +1,11 @@
 # cython: language_level=3
 """Quadratic models with a regulariser, minimised by coordinates."""
 
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int32_t
 
 
 cdef class Columns:
-    cdef const double[::1] values    # None: all are 1
+    cdef const double[::1] values
     cdef const int32_t[::1] samples  # None: dense columns
     cdef const Py_ssize_t[::1] starts
     cdef readonly Py_ssize_t n_samples, n_features
@@ -23,9 +23,10 @@ cdef class Model:
     cdef double gradient_of(self, Py_ssize_t j) noexcept nogil
     cdef void move(self, Py_ssize_t j, double change) noexcept nogil
     cdef void multiply(self, Py_ssize_t n) noexcept nogil
-    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil
+    cdef void follow(self, Py_ssize_t n) noexcept nogil
     cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil
     cdef double _sweep(self, const int32_t[::1] candidates, Py_ssize_t n, Py_ssize_t* n_moving) noexcept nogil
+    cdef bint is_corner(self, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t _set_face(self, Py_ssize_t n_moving) noexcept nogil
     cdef double _step_on_face(self, Py_ssize_t n_moving)
     cdef bint _solve_directly(self, double[::1] step, Py_ssize_t n)

@@ -19,7 +19,7 @@ solution of large quadratic programming problems with bound constraints.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
 from libc.stdint cimport int32_t
-from margins._sparse cimport nonzeros
+from margins._sparse cimport _csr_dot, nonzeros
 from margins.data._binary_data cimport BinaryData
 from margins.linalg._sums cimport dot_of
 from scipy.linalg.cython_lapack cimport dposv
@@ -214,8 +214,8 @@ cdef class Model:
             self.multiply(n)
             matrix[i] = self.image[:n]
 
-    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
-        """Note that z has changed by `length` times the last `direction` that was multiplied."""
+    cdef void follow(self, Py_ssize_t n) noexcept nogil:
+        """Note that z has changed by the last `direction` that was multiplied."""
 
     @property
     def point(self):
@@ -224,8 +224,7 @@ cdef class Model:
 
     def minimise(self, const int32_t[::1] candidates not None, double tolerance, int max_sweeps, int max_of_few,
                  int max_of_many):
-        """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned.
-        """
+        """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned."""
         cdef double gain, total = 0
         cdef Py_ssize_t n_moving
         cdef int n_sweeps = 0, n_of_face
@@ -254,7 +253,6 @@ cdef class Model:
         """Minimise over one coordinate after another; return the gain, and set `moving`."""
         cdef Py_ssize_t i, j, n_kept = 0
         cdef double z, now, h, g, change, gain = 0
-        cdef bint is_corner
         for i in range(n):
             j = candidates[i]
             z, h = self.z[j], self.diagonal[j]
@@ -268,8 +266,7 @@ cdef class Model:
                 now = 0
             now = fmin(fmax(now + self.centre[j], self.lower[j]), self.upper[j])
             change = now - z
-            is_corner = now == self.centre[j] and self.l1[j] > 0 or now == self.lower[j] or now == self.upper[j]
-            if change == 0 and is_corner:
+            if change == 0 and self.is_corner(j):
                 continue
             self.moving[n_kept] = <int32_t> j
             n_kept += 1
@@ -282,6 +279,11 @@ cdef class Model:
         n_moving[0] = n_kept
         return gain
 
+    cdef bint is_corner(self, Py_ssize_t j) noexcept nogil:
+        """Return whether a coordinate is at a kink or a bound."""
+        cdef double z = self.z[j]
+        return z == self.centre[j] and self.l1[j] > 0 or z == self.lower[j] or z == self.upper[j]
+
     cdef Py_ssize_t _set_face(self, Py_ssize_t n_moving) noexcept nogil:
         """Set `face` to the coordinates that are at no kink or bound, and `residual` to minus the gradient there."""
         cdef Py_ssize_t i, j, n = 0
@@ -289,7 +291,7 @@ cdef class Model:
         for i in range(n_moving):
             j = self.moving[i]
             from_centre = self.z[j] - self.centre[j]
-            if from_centre == 0 and self.l1[j] > 0 or self.z[j] == self.lower[j] or self.z[j] == self.upper[j]:
+            if self.is_corner(j):
                 continue
             slope = self.l1[j] if from_centre > 0 else -self.l1[j]
             slope += self.damping[j] * (self.z[j] - self.origin[j])
@@ -323,17 +325,16 @@ cdef class Model:
     cdef bint _solve_directly(self, double[::1] step, Py_ssize_t n):
         """Set `step` to the step to the minimum over the face; return False if rounding prevents it."""
         cdef double[:, ::1] matrix = np.empty((n, n))
-        cdef double[::1] approximate = np.array(step)
+        cdef double[::1] solution = np.array(self.residual[:n])
         cdef Py_ssize_t i
         cdef int width = <int> n, one = 1, info
         with nogil:
             self.fill(n, matrix)
             for i in range(n):
                 matrix[i, i] += self.ridge[self.face[i]] + self.damping[self.face[i]]
-            step[:] = self.residual[:n]
-            dposv(b"L", &width, &one, &matrix[0, 0], &width, &step[0], &width, &info)
-        if info != 0:
-            step[:] = approximate
+            dposv(b"L", &width, &one, &matrix[0, 0], &width, &solution[0], &width, &info)
+        if info == 0:
+            step[:] = solution
         return info == 0
 
     cdef bint _solve_by_products(self, double[::1] step, Py_ssize_t n) except -1:
@@ -397,7 +398,7 @@ cdef class Model:
                 self.z[j] = self._limit(j, self.direction[i])
             else:
                 self.z[j] += self.direction[i]
-        self.follow(n, 1)
+        self.follow(n)
         return gain
 
     cdef double _limit(self, Py_ssize_t j, double direction) noexcept nogil:
@@ -462,10 +463,10 @@ cdef class StoredModel(Model):
             for j in range(n):
                 matrix[i, j] = self.hessian[self.face[i], self.face[j]]
 
-    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
+    cdef void follow(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n):
-            self.move(self.face[i], length * self.direction[i])
+            self.move(self.face[i], self.direction[i])
 
 
 cdef class ColumnModel(Model):
@@ -504,26 +505,10 @@ cdef class ColumnModel(Model):
 
     cdef double _dot(self, Py_ssize_t j, const double* vector) noexcept nogil:
         """Return the product of column j with a vector over the samples."""
-        cdef Py_ssize_t start = self.columns.starts[j], n = self.columns.starts[j + 1] - start, i = 0
-        cdef const double* x
-        cdef const int32_t* sample
-        cdef double a = 0, b = 0, c = 0, e = 0
-        if n == 0:
-            return 0
-        x = &self.columns.values[start]
+        cdef Py_ssize_t start = self.columns.starts[j], stop = self.columns.starts[j + 1]
         if self.columns.samples is None:
-            return dot_of(x, vector, n)
-        sample = &self.columns.samples[start]
-        while i + 3 < n:
-            a += x[i] * vector[sample[i]]
-            b += x[i + 1] * vector[sample[i + 1]]
-            c += x[i + 2] * vector[sample[i + 2]]
-            e += x[i + 3] * vector[sample[i + 3]]
-            i += 4
-        while i < n:
-            a += x[i] * vector[sample[i]]
-            i += 1
-        return (a + b) + (c + e)
+            return dot_of(&self.columns.values[start], vector, stop - start)
+        return _csr_dot(self.columns.values, self.columns.samples, start, stop, -1, vector)
 
     cdef void _axpy(self, Py_ssize_t j, double change, double* vector) noexcept nogil:
         """Add `change` times s_k x_kj to a vector over the samples."""
@@ -570,12 +555,12 @@ cdef class ColumnModel(Model):
             else:
                 self.image[i] = self._dot(j, &self.trial[0]) + self.trial_shift * self.sums[j]
 
-    cdef void follow(self, Py_ssize_t n, double length) noexcept nogil:
+    cdef void follow(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.products.shape[0]):
-            self.products[k] += length * self.trial[k]
-        self.product_sum += length * self.trial_sum
-        self.shift += length * self.trial_shift
+            self.products[k] += self.trial[k]
+        self.product_sum += self.trial_sum
+        self.shift += self.trial_shift
 
     @property
     def change_of_intercept(self):

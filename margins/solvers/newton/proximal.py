@@ -118,7 +118,6 @@ class ProximalNewtonSolver(Solver):
             squares = np.append(squares, LEAST * float(curvature.sum()) * self._rho**2)
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
-        self._primal = self._gap = math.inf
         self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w)
@@ -167,8 +166,7 @@ class ProximalNewtonSolver(Solver):
         value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
         if value > self._best.value:
             self._best = DualPoint(scale * self.alpha, scale * self._total, value)
-        self._primal = value_of(terms, w) + self._loss.value(self.margins)
-        self._gap = self._primal - self._best.value
+        self._gap = value_of(terms, w) + self._loss.value(self.margins) - self._best.value
 
     @property
     def end(self):
@@ -302,48 +300,20 @@ class ProximalNewtonSolver(Solver):
 
     def _model(self, candidates, factor):
         """Return the model at w, and the change of a free intercept as a function of a step."""
-        n, w, gradient = self._n, self.w[: self._n], -self._total[: self._n]
+        n, least = self._n, factor * self._floor * self._least
+        point = self.w[:n], -self._total[:n], self._current, least, self._share / self._floor
         if self._hessian is None:
-            curvature = factor * self._curvature * self._free
-            arguments = (
-                self._columns,
-                curvature,
-                candidates,
-                0.0 if self._is_free else self._rho,
-                self._is_free,
-            )
-            model = ColumnModel(
-                w,
-                gradient,
-                self._current,
-                factor * self._floor * self._least,
-                self._share / self._floor,
-                *arguments,
-            )
+            curvature, rho = factor * self._curvature * self._free, 0.0 if self._is_free else self._rho
+            model = ColumnModel(*point, self._columns, curvature, candidates, rho, self._is_free)
             return model, lambda step: model.change_of_intercept
         self._hessian.py_update(self._all, self._free)
         matrix = self._hessian.matrix
         matrix += np.tril(matrix, -1).T
         matrix *= factor
         if not self._is_free:
-            return StoredModel(
-                w,
-                gradient,
-                self._current,
-                factor * self._floor * self._least,
-                self._share / self._floor,
-                matrix,
-            ), None
+            return StoredModel(*point, matrix), None
         row, last = matrix[-1, :n] / self._rho, matrix[-1, -1] / self._rho**2
         centre = 0.0 if self._mean is None else self._mean
         means = row / last if last > 0 else np.zeros(n)
         matrix = np.ascontiguousarray(matrix[:n, :n] - np.outer(means, row))
-        model = StoredModel(
-            w,
-            gradient,
-            self._current,
-            factor * self._floor * self._least,
-            self._share / self._floor,
-            matrix,
-        )
-        return model, lambda step: -float((means + centre) @ step)
+        return StoredModel(*point, matrix), lambda step: -float((means + centre) @ step)
