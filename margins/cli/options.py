@@ -283,16 +283,14 @@ def of_parameters(*without):
 
 def bounded(parameters, bounds):
     """Return parameters whose penalty has bounds of the weights."""
-    from margins.regularisers import L1, L2, Bounded, ElasticNet
+    from margins.regularisers import PENALTIES, Bounded, regulariser_of
 
-    kinds, name = {"l2": L2, "l1": L1, "elasticnet": ElasticNet}, parameters.get("penalty", "l2")
-    if name not in kinds:
+    rest, name = dict(parameters), parameters.get("penalty", "l2")
+    if name not in PENALTIES:
         return parameters  # the classifier says what is allowed
-    share = parameters.get("l1_ratio") if name == "elasticnet" else None
-    rest = {key: value for key, value in parameters.items() if key != "l1_ratio" or share is None}
+    share = rest.pop("l1_ratio", None) if name == "elasticnet" else None
     try:
-        penalty = kinds[name]() if share is None else ElasticNet(share)
-        return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
+        return rest | {"penalty": Bounded(**bounds, penalty=regulariser_of(name, share))}
     except (TypeError, ValueError) as error:
         raise CommandError(str(error)) from error
 

@@ -39,7 +39,7 @@ from margins.parameters import (
     optional,
     parameter,
 )
-from margins.regularisers import L1, L2, ElasticNet, Regulariser
+from margins.regularisers import L2, PENALTIES, ElasticNet, Regulariser, regulariser_of
 from margins.solvers.auto import (
     SOLVERS,
     is_small_hessian,
@@ -257,7 +257,7 @@ class PlannedAlgorithm(Algorithm):
 
     penalty: str | Regulariser = parameter(
         AnyOf(
-            OneOf("l2", "l1", "elasticnet"),
+            OneOf(*PENALTIES),
             InstanceOf(Regulariser, "a margins.regularisers.Regulariser"),
         ),
         "What is minimised beside the losses. 'l2': |w|^2 / 2. 'l1': the sum of |w_j|, which makes most "
@@ -311,13 +311,11 @@ class PlannedAlgorithm(Algorithm):
 
     def regulariser(self):
         """Return the regulariser (margins.regularisers.Regulariser), or None for |w|^2 / 2."""
-        if isinstance(self.penalty, str) and self.penalty == "l2":
-            return None
-        if isinstance(self.penalty, str):
-            share = 0.5 if self.l1_ratio is None else self.l1_ratio
-            regulariser = L1() if self.penalty == "l1" else ElasticNet(share)
-        else:
-            regulariser = self.penalty
+        regulariser = self.penalty
+        if isinstance(regulariser, str):
+            if regulariser == "l2":  # at once, for small fits
+                return None
+            regulariser = regulariser_of(regulariser, self.l1_ratio)
         is_ridge = type(regulariser) in (L2, ElasticNet) and regulariser.l1 == 0
         return None if is_ridge else regulariser
 
