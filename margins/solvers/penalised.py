@@ -49,18 +49,19 @@ class Penalty:
         if not isinstance(terms, Terms):
             raise TypeError(f"terms of {regulariser!r} must return Terms. Got {terms!r}.")
         terms = Terms(*(np.array(values, dtype=np.float64, ndmin=1) for values in terms))
+        lengths = set(map(len, terms))
+        if lengths != {n_features}:
+            raise ValueError(
+                f"terms of {regulariser!r} must have {n_features} numbers, one for each feature. "
+                f"Got {sorted(lengths)}."
+            )
         if columns is not None:
             terms = Terms(*(values[columns] for values in terms))
         self.regulariser, self.features = regulariser, terms
         self._all = self._columns = None
-        n = n_features if columns is None else len(columns)
-        lengths = set(map(len, terms))
-        if lengths != {n}:
-            raise ValueError(
-                f"terms of {regulariser!r} must have {n} numbers, one for each feature. "
-                f"Got {sorted(lengths)}."
-            )
         self._check(terms)
+        # The weights with the least r, which a model without samples has.
+        self.start = terms.weights(np.zeros(len(terms.ridge)))
 
     def terms_of(self, data):
         """Return the Terms of all weights but a free intercept."""
@@ -94,11 +95,6 @@ class Penalty:
         if self._columns is None:
             self._columns = Columns(data)
         return self._columns
-
-    @property
-    def start(self):
-        """The weights with the least r, which a model without samples has (ndarray)."""
-        return self.features.weights(np.zeros(len(self.features.ridge)))
 
     def constant_objective(self, loss, data):
         """Return the objective of `start` with the best intercept: of the best constant classifier."""
@@ -144,13 +140,13 @@ class Penalty:
         conjugate = float(np.maximum(terms.conjugates(low), terms.conjugates(high)).sum())
         value = scale * dual_sum - 0.5 * scale * scale * square - conjugate
         best_dual = max(proof.best_dual, value if math.isfinite(value) else 0.0)
+        proof = proof._replace(
+            primal_scale=1.0, dual_scale=scale, best_dual=best_dual, is_current=True, products=products
+        )
         if not isinstance(hypothesis, PrimalPoint):  # no step has been made
-            proof = proof._replace(
-                products=products, primal_scale=1.0, dual_scale=scale, best_dual=best_dual
-            )
             standing = Standing(proof.constant, 0.0)
             certificate = Certificate.from_bounds(math.inf, best_dual, weights.n_updates)
-            return proof._replace(certificate=certificate, standing=standing, is_current=True)
+            return proof._replace(certificate=certificate, standing=standing)
         w, products = hypothesis.w[:n], hypothesis.margins if products is None else products
         primal = terms.value(w) + loss.value(products)
         if proof.constant - value < TINY * proof.constant:
@@ -168,11 +164,7 @@ class Penalty:
         left = LEFT * proof.constant if length == 0 else 0.0
         if is_nothing(proof.constant, value, length, limit, left):
             gap = 0.0
-        standing = Standing(proof.constant, 0.0, gap)
-        proof = proof._replace(
-            products=products, primal_scale=1.0, dual_scale=scale, best_dual=best_dual
-        )
-        proof = proof._replace(standing=standing, is_current=True)
+        proof = proof._replace(products=products, standing=Standing(proof.constant, 0.0, gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)
 
     def as_returned(self, proof, claim):

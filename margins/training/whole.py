@@ -112,9 +112,7 @@ class WholeProblems:
         solution = self._solve(index)
         claim, n_accesses = solution.claim, solution.n_accesses
         data, loss, weights = claim.data, claim.loss, claim.weights
-        scaling = math.inf if data.has_free_intercept else data.sq_intercept_scaling
-        constant = loss.constant_objective(data.signs, scaling)
-        proof = easily_proven(claim, solution.products, constant)
+        proof = easily_proven(claim, solution.products, Problem(data, loss).constant_objective)
         is_proven = proof is not None and specification.is_proven(loss, proof.certificate)
         seconds = time.perf_counter() - begin
         record = PhaseRecord(self.name, int(is_proven), weights.n_updates, n_accesses, seconds)
