@@ -18,6 +18,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -46,14 +47,6 @@ def fitted(model, X, y):
         if least > 1:
             break
     return model, least
-
-
-def scaled(X):
-    """Return X with features divided by their largest absolute value."""
-    largest = abs(X).max(axis=0)
-    largest = np.ravel(largest.todense() if hasattr(largest, "todense") else largest)
-    factors = 1 / np.where(largest > 0, largest, 1)
-    return X.multiply(factors).tocsr() if hasattr(X, "multiply") else X * factors
 
 
 def ours(C, gap=GAP):
@@ -104,7 +97,7 @@ def main():
     ratios = []
     for name in arguments.only:
         data = real_data.load(name)
-        X, y, seen = scaled(data.X), data.y, None
+        X, y, seen = MaxAbsScaler().fit_transform(data.X), data.y, None
         for share in arguments.shares:
             C, used = penalty_for(X, y, share)
             if seen == C:
