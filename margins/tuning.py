@@ -284,12 +284,13 @@ class ProximalTuning:
 
     tolerance: float = 0.01  # a sweep that gains this share of all gains of a step ends it
     max_sweeps: int = 200
-    # after so many sweeps over a face there are steps on it; over many columns, these cost more
+    # after more than so many sweeps that leave a face as it is, there is a step on it; over many
+    # columns, it costs more
     max_sweeps_of_face: int = 8
-    max_sweeps_of_columns: int = 200
+    max_sweeps_of_columns: int = 30
     # first_strength, weaker: the strength of r in the first step, as a share of that at which no weight
     # moves, and in each of the next ones, as a share of the last
-    first_strength: float = 0.3
+    first_strength: float = 0.2
     weaker: float = 0.3
     # a step is over at most so many weights, or twice as many as are not at the centre of r
     min_candidates: int = 200

@@ -99,16 +99,6 @@ class Terms(NamedTuple):
             values = a * w - self.values(w)
         return np.where(np.isfinite(w), values, np.inf)
 
-    def largest_multiple(self, a: Floats, error: float = 0.0) -> float:
-        """Return the largest t <= 1 for which r* is finite at t times all within `error` of a."""
-        size = np.maximum(
-            np.where(np.isinf(self.upper), a, -np.inf), np.where(np.isinf(self.lower), -a, -np.inf)
-        )
-        size = size[self.ridge == 0] + error
-        limits = self.l1[self.ridge == 0]
-        beyond = size > limits
-        return float(np.min(limits[beyond] / size[beyond])) if beyond.any() else 1.0
-
 
 class Regulariser:
     """A separable regulariser of the weights.

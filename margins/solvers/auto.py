@@ -510,10 +510,9 @@ class _Planner:
         """Return a solver of proximal Newton steps, whose Hessian is stored if it is small."""
         from margins.solvers.newton.proximal import ProximalNewtonSolver  # few fits need it
 
-        costs = self.costs
-        return ProximalNewtonSolver(
-            costs.has_small_hessian, costs.adds_in_blocks, self.tuning, self.start
-        )
+        is_stored = self.costs.has_small_hessian
+        in_blocks = is_stored and self.costs.adds_in_blocks
+        return ProximalNewtonSolver(is_stored, in_blocks, self.tuning, self.start)
 
     def _epoch_reduction(self):
         """Return the share of its first gap at which an epoch of Newton steps ends; 0: no such limit."""

@@ -134,10 +134,8 @@ class Penalty:
         if data.has_free_intercept:
             excess = abs(label_sum(dual, data.signs))
             dual_sum, error = dual_sum - excess, error + excess * math.sqrt(data.max_sqnorm)
-        scale = terms.largest_multiple(a, error)
-        scale = scale * INSIDE if scale < 1 else 1.0
-        low, high = scale * (a - error), scale * (a + error)
-        conjugate = float(np.maximum(terms.conjugates(low), terms.conjugates(high)).sum())
+        w = hypothesis.w[:n] if isinstance(hypothesis, PrimalPoint) else np.zeros(n)
+        scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
         value = scale * dual_sum - 0.5 * scale * scale * square - conjugate
         best_dual = max(proof.best_dual, value if math.isfinite(value) else 0.0)
         proof = proof._replace(
@@ -147,23 +145,24 @@ class Penalty:
             standing = Standing(proof.constant, 0.0)
             certificate = Certificate.from_bounds(math.inf, best_dual, weights.n_updates)
             return proof._replace(certificate=certificate, standing=standing)
-        w, products = hypothesis.w[:n], hypothesis.margins if products is None else products
+        products = hypothesis.margins if products is None else products
         primal = terms.value(w) + loss.value(products)
         if proof.constant - value < TINY * proof.constant:
             high, low, _ = model_in(claim).scores(1.0)
             slacks = slacks_of(data, high, low)
         else:
             slacks = 1 - products
-        gap = measures(terms, w, scale * a, 1.0)[2] + error * float(np.abs(w).sum())
+        gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
-        start = self.features.slopes(self.start)
-        excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)
-        limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
-        length = float(np.linalg.norm(excess))
-        # If the start is stationary, P0 - D is what the scaling of dual variables and rounding leave.
-        left = LEFT * proof.constant if length == 0 else 0.0
-        if is_nothing(proof.constant, value, length, limit, left):
-            gap = 0.0
+        if proof.constant - value <= 2 * LEFT * proof.constant:
+            start = self.features.slopes(self.start)
+            excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)
+            limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
+            length = float(np.linalg.norm(excess))
+            # If the start is stationary, P0 - D is what scaling dual variables and rounding leave.
+            left = LEFT * proof.constant if length == 0 else 0.0
+            if is_nothing(proof.constant, value, length, limit, left):
+                gap = 0.0
         proof = proof._replace(products=products, standing=Standing(proof.constant, 0.0, gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)
 

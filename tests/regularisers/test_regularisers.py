@@ -1,6 +1,7 @@
 """Regularisers: r, its conjugate and its gradient, against their definitions, and what they refuse."""
 
 import copy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -45,10 +46,32 @@ def test_compiled_sums_equal_their_definitions(terms, w, a):
     w = np.clip(w, terms.lower, terms.upper)
     assert value_of(terms, w) == pytest.approx(terms.value(w), abs=1e-14)
     t, conjugate, gap = measures(terms, w, a, 1.0)
-    assert t == pytest.approx(terms.largest_multiple(a))
+    assert t == pytest.approx(largest_multiple(terms, a))
     expected = terms.conjugate(t * (1 - 1e-15) * a)
     assert conjugate == pytest.approx(expected, abs=1e-12)
     assert gap == pytest.approx(terms.value(w) + expected - t * float(a @ w), abs=1e-12)
+
+
+def largest_multiple(terms, a):
+    """The largest t <= 1 for which r* is finite at t a, by bisection."""
+    if np.isfinite(terms.conjugate(a)):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        t = 0.5 * (low + high)
+        low, high = (t, high) if np.isfinite(terms.conjugate(t * a)) else (low, t)
+    return low
+
+
+@given(all_terms(), vectors, vectors, st.sampled_from([1e-12, 0.1, 1.0]))
+def test_an_error_gives_what_is_worst_within_it(terms, w, a, error):
+    ends = [measures(terms, w, a + error * np.array(signs), 1.0) for signs in product((-1, 1), repeat=3)]
+    t, conjugate, _ = measures(terms, w, a, 1 - 1e-15, error)
+    assert t == pytest.approx(min(t for t, _, _ in ends))
+    if t == 1:
+        assert conjugate == pytest.approx(max(value for _, value, _ in ends), abs=1e-12)
+    else:
+        assert np.isfinite(conjugate)
 
 
 @given(all_terms(), vectors, vectors)

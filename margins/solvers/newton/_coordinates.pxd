@@ -10,6 +10,8 @@ cdef class Columns:
     cdef const Py_ssize_t[::1] starts
     cdef readonly Py_ssize_t n_samples, n_features
 
+    cdef Py_ssize_t sample(self, Py_ssize_t start, Py_ssize_t p) noexcept nogil
+
 
 cdef class Model:
     cdef readonly Py_ssize_t n
@@ -24,7 +26,7 @@ cdef class Model:
     cdef void move(self, Py_ssize_t j, double change) noexcept nogil
     cdef void multiply(self, Py_ssize_t n) noexcept nogil
     cdef void follow(self, Py_ssize_t n) noexcept nogil
-    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil
+    cdef int fill(self, Py_ssize_t n, double[:, ::1] matrix) except -1
     cdef double _sweep(self, const int32_t[::1] candidates, Py_ssize_t n, Py_ssize_t* n_moving) noexcept nogil
     cdef bint is_corner(self, Py_ssize_t j) noexcept nogil
     cdef Py_ssize_t _set_face(self, Py_ssize_t n_moving) noexcept nogil
@@ -57,3 +59,5 @@ cdef class ColumnModel(Model):
 
     cdef double _dot(self, Py_ssize_t j, const double* vector) noexcept nogil
     cdef void _axpy(self, Py_ssize_t j, double change, double* vector) noexcept nogil
+    cdef void _fill_dense(self, Py_ssize_t n, double[:, ::1] matrix)
+    cdef int _fill_by_samples(self, Py_ssize_t n, double[:, ::1] matrix) except -1

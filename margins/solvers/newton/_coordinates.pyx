@@ -6,8 +6,8 @@ The problem: given a point w, a gradient g and a Hessian H = sum_k s_k y_k y_k^T
 
 for the r of margins/regularisers: sweeps over the coordinates minimise over one at a time. A coordinate that stays
 at a kink of r, or at a bound, is left out until the next sweep over all candidates. Over the others, the face, the
-model is a quadratic function, which conjugate gradients minimise if sweeps converge slowly; a coordinate that would
-cross its kink or bound stops there.
+model is a quadratic function, which conjugate gradients minimise if many sweeps leave the face as it is; a coordinate
+that would cross its kink or bound stops there.
 
 H is stored (`StoredModel`), or multiplied by its columns (`ColumnModel`). A free intercept is eliminated: H and g are
 those of the best intercept for every z.
@@ -36,8 +36,8 @@ cdef Py_ssize_t MANY = 300
 cdef int MAX_PRODUCTS = 50
 cdef double REDUCTION = 1e-2
 
-# How many faces follow each other, as long as each gains this share of all; and the share of the gain of a whole step
-# that is enough if kinks cut it.
+# How many faces follow each other, as long as each gains this share of all; and the share of the gain without kinks
+# that is enough where they cut a step: otherwise half the step is tried.
 cdef int MAX_FACES = 20
 cdef double LITTLE = 0.1
 cdef double ENOUGH = 0.5
@@ -64,30 +64,48 @@ def value_of(terms, const double[::1] w not None):
     return total
 
 
-def measures(terms, const double[::1] w not None, const double[::1] a not None, double inside):
+cdef inline double _conjugate(
+    double a, double ridge, double l1, double centre, double lower, double upper, double* best
+) noexcept nogil:
+    """Return r*(a) of one weight, and set the weight that attains it."""
+    cdef double excess = a - l1 if a > l1 else a + l1 if a < -l1 else 0
+    best[0] = centre
+    if excess != 0:
+        best[0] += excess / ridge if ridge > 0 else copysign(INFINITY, excess)
+    best[0] = fmin(fmax(best[0], lower), upper)
+    return a * best[0] - _value(best[0], ridge, l1, centre, lower, upper)
+
+
+def measures(
+    terms, const double[::1] w not None, const double[::1] a not None, double inside, double error=0
+):
     """Return t <= 1 for which r*(t a) is finite, r*(t a), and r(w) + r*(t a) - t w.a, summed without cancellation.
 
-    If t < 1, it is `inside` times the largest one. They are sums of what `Terms` has of each weight.
+    If t < 1, it is `inside` times the largest one. They are sums of what `Terms` has of each weight. With an error,
+    t and r*(t a) are for the worst of all vectors whose elements differ from those of a by at most this.
     """
     cdef const double[::1] ridge, l1, centre, lower, upper
-    cdef double t = 1, x, excess, best, move, slope, conjugate = 0, gap = 0
+    cdef double t = 1, x, best, other, move, slope, value, conjugate = 0, gap = 0
     cdef Py_ssize_t j, n
     ridge, l1, centre, lower, upper = terms
     n = ridge.shape[0]
     with nogil:
         for j in range(n):
-            if ridge[j] == 0 and ((a[j] > l1[j] and upper[j] == INFINITY) or (-a[j] > l1[j] and lower[j] == -INFINITY)):
-                t = fmin(t, l1[j] / fabs(a[j]))
+            if ridge[j] == 0 and (
+                (a[j] + error > l1[j] and upper[j] == INFINITY) or (error - a[j] > l1[j] and lower[j] == -INFINITY)
+            ):
+                t = fmin(t, l1[j] / (fabs(a[j]) + error))
         if t < 1:
             t *= inside
         for j in range(n):
             x = t * a[j]
-            excess = x - l1[j] if x > l1[j] else x + l1[j] if x < -l1[j] else 0
-            best = centre[j]
-            if excess != 0:
-                best += excess / ridge[j] if ridge[j] > 0 else copysign(INFINITY, excess)
-            best = fmin(fmax(best, lower[j]), upper[j])
-            conjugate += x * best - _value(best, ridge[j], l1[j], centre[j], lower[j], upper[j])
+            value = _conjugate(x, ridge[j], l1[j], centre[j], lower[j], upper[j], &best)
+            if error > 0:
+                value = fmax(
+                    _conjugate(t * (a[j] - error), ridge[j], l1[j], centre[j], lower[j], upper[j], &other),
+                    _conjugate(t * (a[j] + error), ridge[j], l1[j], centre[j], lower[j], upper[j], &other),
+                )
+            conjugate += value
             move, slope = w[j] - best, x - ridge[j] * (best - centre[j])
             gap += 0.5 * ridge[j] * move * move
             gap += fmax(l1[j] * (fabs(w[j] - centre[j]) - fabs(best - centre[j])) - slope * move, 0)
@@ -122,32 +140,17 @@ def movable(terms, const double[::1] w not None, const double[::1] a not None, d
     return indices[:n], distances[:n]
 
 
-def weighted_squares(BinaryData data not None, const double[:] weights not None):
-    """Return sum_k weights_k x_kj^2 for every feature j (ndarray of float64, shape (n_features,))."""
-    cdef Py_ssize_t k, i, n, longest = data.rows.longest() + 1
-    cdef double[::1] row = np.empty(longest), out
-    cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32)
-    sums = np.zeros(data.rows.n_features)
-    out = sums
-    for k in range(data.rows.n_rows):
-        with nogil:
-            n = nonzeros(data.rows, k, &row[0], &columns[0])
-            for i in range(n):
-                out[columns[i]] += weights[k] * row[i] * row[i]
-    return sums
-
-
 cdef class Columns:
     """The columns of linear data, without labels: dense, or with the numbers of the samples."""
 
     def __init__(self, BinaryData data not None):
-        cdef Py_ssize_t k, i, j, n, d = data.rows.n_features, longest = data.rows.longest() + 1
+        cdef Py_ssize_t k, i, j, n, p, d = data.rows.n_features, longest = data.rows.longest() + 1
         cdef double[::1] row = np.empty(longest), values
         cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32), samples
         cdef Py_ssize_t[::1] starts = np.zeros(d + 1, dtype=np.intp)
         self.n_samples, self.n_features = len(data), d
-        for k in range(self.n_samples):
-            with nogil:
+        with nogil:
+            for k in range(self.n_samples):
                 n = nonzeros(data.rows, k, &row[0], &columns[0])
                 for i in range(n):
                     starts[columns[i] + 1] += 1
@@ -155,20 +158,52 @@ cdef class Columns:
         for j in range(d):
             starts[j + 1] = starts[j] + (self.n_samples if is_dense else starts[j + 1])
         all_values = np.zeros(starts[d])
-        all_samples = None if is_dense else np.empty(starts[d], dtype=np.int32)
+        all_samples = None if is_dense else np.zeros(starts[d], dtype=np.int32)
         values, samples = all_values, all_samples
         cdef Py_ssize_t[::1] places = np.array(starts[:d])
-        for k in range(self.n_samples):
-            with nogil:
+        with nogil:
+            for k in range(self.n_samples):
                 n = nonzeros(data.rows, k, &row[0], &columns[0])
                 for i in range(n):
                     j = columns[i]
                     if samples is None:
-                        values[starts[j] + k] = row[i]
-                    else:
-                        values[places[j]], samples[places[j]] = row[i], <int32_t> k
-                        places[j] += 1
+                        values[starts[j] + k] += row[i]
+                        continue
+                    p = places[j]
+                    if p > starts[j] and samples[p - 1] == k:  # the sum of duplicates leaves a 0 at the end
+                        values[p - 1] += row[i]
+                        continue
+                    values[p], samples[p] = row[i], <int32_t> k
+                    places[j] += 1
         self.values, self.samples, self.starts = all_values, all_samples, starts
+
+    def moments(self, const double[:] weights not None, const int32_t[::1] chosen not None, Py_ssize_t n):
+        """Return sum_k weights_k x_kj and sum_k weights_k x_kj^2 of the chosen columns, 0 of others (ndarrays of n)."""
+        cdef Py_ssize_t i, j, p, start, stop
+        cdef double x, y, a, b, c, d
+        sums, squares = np.zeros(n), np.zeros(n)
+        cdef double[::1] first = sums, second = squares
+        with nogil:
+            for i in range(chosen.shape[0]):
+                j = chosen[i]
+                if j >= self.n_features:
+                    continue
+                start, stop = self.starts[j], self.starts[j + 1]
+                a = b = c = d = 0
+                for p in range(start, stop - 1, 2):  # four sums, which do not wait for each other
+                    x = weights[self.sample(start, p)] * self.values[p]
+                    y = weights[self.sample(start, p + 1)] * self.values[p + 1]
+                    a, b = a + x, b + y
+                    c, d = c + x * self.values[p], d + y * self.values[p + 1]
+                if (stop - start) % 2:
+                    x = weights[self.sample(start, stop - 1)] * self.values[stop - 1]
+                    a, c = a + x, c + x * self.values[stop - 1]
+                first[j], second[j] = a + b, c + d
+        return sums, squares
+
+    cdef inline Py_ssize_t sample(self, Py_ssize_t start, Py_ssize_t p) noexcept nogil:
+        """Return the sample of element p, of a column that begins at `start`."""
+        return p - start if self.samples is None else self.samples[p]
 
 
 cdef class Model:
@@ -205,14 +240,9 @@ cdef class Model:
     cdef void multiply(self, Py_ssize_t n) noexcept nogil:
         """Set `image` to H times `direction`, both over the first n coordinates of `face`."""
 
-    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil:
-        """Set a matrix to H over the first n coordinates of `face`."""
-        cdef Py_ssize_t i
-        for i in range(n):
-            self.direction[:n] = 0
-            self.direction[i] = 1
-            self.multiply(n)
-            matrix[i] = self.image[:n]
+    cdef int fill(self, Py_ssize_t n, double[:, ::1] matrix) except -1:
+        """Set the lower triangle of a matrix to H over the first n coordinates of `face`."""
+        return 0
 
     cdef void follow(self, Py_ssize_t n) noexcept nogil:
         """Note that z has changed by the last `direction` that was multiplied."""
@@ -224,10 +254,14 @@ cdef class Model:
 
     def minimise(self, const int32_t[::1] candidates not None, double tolerance, int max_sweeps, int max_of_few,
                  int max_of_many):
-        """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned."""
+        """Minimise over some coordinates until a sweep gains at most a share of all gains, which are returned.
+
+        After more than so many sweeps, of few and of many coordinates, that leave none at a corner, there is a step on
+        the face.
+        """
         cdef double gain, total = 0
-        cdef Py_ssize_t n_moving
-        cdef int n_sweeps = 0, n_of_face
+        cdef Py_ssize_t n_moving, n_before
+        cdef int n_sweeps = 0, n_same
         while n_sweeps < max_sweeps and not time_is_over():
             PyErr_CheckSignals()
             with nogil:
@@ -236,15 +270,15 @@ cdef class Model:
             total += gain
             if not gain > tolerance * total:
                 break
-            n_of_face = 0
+            n_same = 0
             while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total and not time_is_over():
                 PyErr_CheckSignals()
-                n_of_face += 1
-                gain = 0
-                if n_of_face > (max_of_few if n_moving <= self.few else max_of_many):
+                gain, n_before = 0, n_moving
+                if n_same > (max_of_few if n_moving <= self.few else max_of_many):
                     gain = self._step_on_face(n_moving)
                 with nogil:
                     gain += self._sweep(self.moving, n_moving, &n_moving)
+                n_same = n_same + 1 if n_moving == n_before else 0
                 n_sweeps += 1
                 total += gain
         return total
@@ -316,6 +350,7 @@ cdef class Model:
                 if not self._solve_by_products(step, n) and n <= MANY:
                     self.residual[:n] = slope
                     self._solve_directly(step, n)
+            is_cut = False
             gain = self._follow_step(step, slope, n, &is_cut)
             total += gain
             if not gain > LITTLE * total:
@@ -328,11 +363,12 @@ cdef class Model:
         cdef double[::1] solution = np.array(self.residual[:n])
         cdef Py_ssize_t i
         cdef int width = <int> n, one = 1, info
+        self.fill(n, matrix)
         with nogil:
-            self.fill(n, matrix)
             for i in range(n):
                 matrix[i, i] += self.ridge[self.face[i]] + self.damping[self.face[i]]
-            dposv(b"L", &width, &one, &matrix[0, 0], &width, &solution[0], &width, &info)
+            # LAPACK orders by columns, so its upper triangle is the lower triangle by rows.
+            dposv(b"U", &width, &one, &matrix[0, 0], &width, &solution[0], &width, &info)
         if info == 0:
             step[:] = solution
         return info == 0
@@ -370,25 +406,23 @@ cdef class Model:
     cdef double _follow_step(
         self, const double[::1] step, const double[::1] slope, Py_ssize_t n, bint* is_cut
     ) noexcept nogil:
-        """Move z by a step, each coordinate at most to its kink, or all of them to the first kink; return the gain."""
+        """Move z by a step or a part of it, each coordinate at most to its kink; return the gain."""
         cdef Py_ssize_t i, j
-        cdef double end, share = 1, whole = 0, gain
-        is_cut[0] = False
+        cdef double end, first = 1, t = 1, whole = 0, gain
         for i in range(n):
-            j = self.face[i]
             whole += 0.5 * slope[i] * step[i]
-            end = self._end(j, step[i])
-            self.direction[i] = step[i]
+            end = self._end(self.face[i], step[i])
             if fabs(step[i]) >= fabs(end):
-                self.direction[i] = end
-                share = fmin(share, end / step[i])
+                first = fmin(first, end / step[i])
                 is_cut[0] = True
-        gain = self._gain(slope, n)
-        if is_cut[0] and not gain > ENOUGH * whole:
+        while True:
             for i in range(n):
                 end = self._end(self.face[i], step[i])
-                self.direction[i] = end if fabs(share * step[i]) >= fabs(end) else share * step[i]
+                self.direction[i] = end if fabs(t * step[i]) >= fabs(end) else t * step[i]
             gain = self._gain(slope, n)
+            if t <= first or gain > ENOUGH * t * (2 - t) * whole:  # what it would gain without kinks
+                break
+            t = fmax(0.5 * t, first)
         if not gain > 0:
             return 0
         for i in range(n):
@@ -457,11 +491,13 @@ cdef class StoredModel(Model):
                 total += self.hessian[self.face[i], self.face[j]] * self.direction[j]
             self.image[i] = total
 
-    cdef void fill(self, Py_ssize_t n, double[:, ::1] matrix) noexcept nogil:
+    cdef int fill(self, Py_ssize_t n, double[:, ::1] matrix) except -1:
         cdef Py_ssize_t i, j
-        for i in range(n):
-            for j in range(n):
-                matrix[i, j] = self.hessian[self.face[i], self.face[j]]
+        with nogil:
+            for i in range(n):
+                for j in range(i + 1):
+                    matrix[i, j] = self.hessian[self.face[i], self.face[j]]
+        return 0
 
     cdef void follow(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
@@ -479,28 +515,16 @@ cdef class ColumnModel(Model):
 
     def __init__(self, w, gradient, terms, least, double share, Columns columns not None, curvature not None,
                  candidates not None, double rho=0, bint is_free=False):
-        cdef Py_ssize_t i, j, k, d = columns.n_features
-        cdef double x
-        cdef const int32_t[::1] chosen = candidates
         Model.__init__(self, w, gradient, terms, least, share)
         self.columns, self.curvature, self.rho, self.is_free = columns, curvature, rho, is_free
         self.products, self.trial = np.zeros(columns.n_samples), np.empty(columns.n_samples)
-        self.sums, self.diagonal = np.zeros(self.n), np.zeros(self.n)
         self.total = np.sum(curvature)
-        with nogil:
-            for i in range(chosen.shape[0]):
-                j = chosen[i]
-                if j == d:
-                    self.sums[j], self.diagonal[j] = rho * self.total, rho * rho * self.total
-                    continue
-                for k in range(columns.starts[j], columns.starts[j + 1]):
-                    x = columns.values[k] * self.curvature[
-                        columns.samples[k] if columns.samples is not None else k - columns.starts[j]
-                    ]
-                    self.sums[j] += x
-                    self.diagonal[j] += x * columns.values[k]
-                if is_free and self.total > 0:
-                    self.diagonal[j] -= self.sums[j] * self.sums[j] / self.total
+        sums, diagonal = columns.moments(curvature, candidates, self.n)
+        if rho > 0:
+            sums[columns.n_features], diagonal[columns.n_features] = rho * self.total, rho * rho * self.total
+        if is_free and self.total > 0:
+            diagonal -= sums * sums / self.total
+        self.sums, self.diagonal = sums, diagonal
         self._damp(np.asarray(self.diagonal))
 
     cdef double _dot(self, Py_ssize_t j, const double* vector) noexcept nogil:
@@ -554,6 +578,65 @@ cdef class ColumnModel(Model):
                 self.image[i] = self.rho * (self.trial_sum + self.trial_shift * self.total)
             else:
                 self.image[i] = self._dot(j, &self.trial[0]) + self.trial_shift * self.sums[j]
+
+    cdef int fill(self, Py_ssize_t n, double[:, ::1] matrix) except -1:
+        cdef Py_ssize_t i, j, n_features = n - (self.face[n - 1] == self.columns.n_features)
+        matrix[:, :] = 0
+        if self.columns.samples is None:
+            self._fill_dense(n_features, matrix)
+        else:
+            self._fill_by_samples(n_features, matrix)
+        with nogil:
+            if n_features < n:
+                for j in range(n_features):
+                    matrix[n - 1, j] = self.rho * self.sums[self.face[j]]
+                matrix[n - 1, n - 1] = self.rho * self.rho * self.total
+            if self.is_free and self.total > 0:
+                for i in range(n):
+                    for j in range(i + 1):
+                        matrix[i, j] -= self.sums[self.face[i]] * self.sums[self.face[j]] / self.total
+        return 0
+
+    cdef void _fill_dense(self, Py_ssize_t n, double[:, ::1] matrix):
+        """Add the products of the first n columns of the face, which are dense."""
+        cdef Py_ssize_t i, j
+        cdef const Py_ssize_t[::1] starts = self.columns.starts
+        with nogil:
+            for i in range(n):
+                self.trial[:] = 0
+                self._axpy(self.face[i], 1, &self.trial[0])
+                for j in range(i + 1):
+                    matrix[i, j] = dot_of(&self.columns.values[starts[self.face[j]]], &self.trial[0], self.trial.shape[0])
+
+    cdef int _fill_by_samples(self, Py_ssize_t n, double[:, ::1] matrix) except -1:
+        """Add the same of sparse columns, sample by sample: most products of two columns are 0."""
+        cdef Py_ssize_t i, j, k, p, begin = 0, m = self.columns.n_samples
+        cdef const Py_ssize_t[::1] starts = self.columns.starts
+        cdef const int32_t[::1] samples = self.columns.samples
+        cdef Py_ssize_t[::1] ends = np.zeros(m + 1, dtype=np.intp)
+        cdef int32_t[::1] positions
+        cdef double[::1] elements
+        cdef double x
+        with nogil:
+            for i in range(n):
+                for p in range(starts[self.face[i]], starts[self.face[i] + 1]):
+                    ends[samples[p] + 1] += 1
+            for k in range(m):
+                ends[k + 1] += ends[k]
+        positions, elements = np.empty(ends[m], dtype=np.int32), np.empty(ends[m])
+        with nogil:
+            for i in range(n):
+                for p in range(starts[self.face[i]], starts[self.face[i] + 1]):
+                    k = samples[p]
+                    positions[ends[k]], elements[ends[k]] = <int32_t> i, self.columns.values[p]
+                    ends[k] += 1
+            for k in range(m):
+                for i in range(begin, ends[k]):
+                    x = self.curvature[k] * elements[i]
+                    for j in range(begin, i + 1):
+                        matrix[positions[i], positions[j]] += x * elements[j]
+                begin = ends[k]
+        return 0
 
     cdef void follow(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t k

@@ -64,6 +64,17 @@ cdef class DenseHessian(Hessian):
         """The lower triangle of the sum, an ndarray of float64 of shape (n, n)."""
         return np.tril(np.asarray(self.sum.matrix)[:, :-1])
 
+    def whole(self, double factor):
+        """Return the sum times a factor, symmetric (ndarray of float64, shape (n, n))."""
+        cdef Py_ssize_t i, j
+        matrix = np.empty((self.sum.matrix.shape[0], self.sum.matrix.shape[0]))
+        cdef double[:, ::1] out = matrix
+        with nogil:
+            for i in range(out.shape[0]):
+                for j in range(i + 1):
+                    out[i, j] = out[j, i] = factor * self.sum.matrix[i, j]
+        return matrix
+
     def begin(self, const double[:, ::1] matrix not None):
         """Start with all samples included, given the lower triangle of their sum, shape (n, n)."""
         cdef Py_ssize_t i, j

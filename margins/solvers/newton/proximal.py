@@ -28,6 +28,7 @@ from margins.data.binary_data import of_each
 from margins.linalg.threads import one_thread, time_is_over
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.regularisers import Terms
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.newton._coordinates import (
     ColumnModel,
@@ -35,7 +36,6 @@ from margins.solvers.newton._coordinates import (
     measures,
     movable,
     value_of,
-    weighted_squares,
 )
 from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 from margins.solvers.newton.newton import assign_balanced
@@ -102,40 +102,51 @@ class ProximalNewtonSolver(Solver):
             curvature = smoothing_curvature(upper, data.ordinary_sqnorms)
             self._centre, factor = np.array(alpha), self._newton.first_factor
         self._losses = SmoothLoss(self._centre, upper, curvature, factor, not loss.is_smooth)
-        self._curvature, self._upper = curvature, upper
+        self._curvature, self._upper, total = curvature, upper, float(curvature.sum())
         self.alpha, self._free = np.empty(m), np.empty(m, dtype=np.int8)
         self._hessian = None
         if self._is_stored:
             self._mean = centre_of(data) if self._is_free else None
             self._hessian = DenseHessian(data, curvature, self._in_blocks, True, self._mean)
+            self._hessian.py_update(self._all, np.ones(m, dtype=np.int8))
+            matrix = self._hessian.whole(1.0)
+            sums, squares = matrix[-1, : self._n] / (self._rho or 1.0), np.diagonal(matrix)[: self._n]
         else:
             self._columns = penalty.columns_of(data)
-        squares = LEAST * weighted_squares(data, curvature)
+            every = np.arange(self._n, dtype=np.int32)
+            sums, squares = self._columns.moments(curvature, every, self._n)
+            if self._n > data.rows.n_features:
+                squares[-1] = total * self._rho**2
         if self._is_free:  # the model is over deviations from a mean
-            sums = combination(data, self._all, curvature * data.signs)[: self._n]
-            squares = np.maximum(squares - LEAST * sums * sums / float(curvature.sum()), 1e-6 * squares)
-        if self._n > len(squares):
-            squares = np.append(squares, LEAST * float(curvature.sum()) * self._rho**2)
+            squares = np.maximum(squares - sums * sums / total, 1e-6 * squares)
+        squares = LEAST * squares
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
         self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
-            self.margins = products(data, self._all, self.w)
+            self.margins = products(data, self._all, self.w) if self.w.any() else np.zeros(m)
+            if self._start is None and self._n > data.rows.n_features:
+                self._move_intercept(total)
             self._evaluate()
-            self._strength = 1.0
-            if self._start is None:
-                self._strength = self._first_strength()
+            self._strength = self._first_strength() if self._start is None else 1.0
             self._strengthen()
 
+    def _move_intercept(self, curvature):
+        """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
+        terms = Terms(*(values[-1] for values in self._terms))
+        signs, before, h = self._data.signs, self.w[-1], self._losses.factor * curvature * self._rho**2
+        self._losses.evaluate(self.margins, self.alpha, self._free)
+        now = h * (before - terms.centre) + self._rho * float(self.alpha @ signs)
+        now = math.copysign(max(abs(now) - terms.l1, 0.0), now) / (h + terms.ridge) + terms.centre
+        self.w[-1] = min(max(now, terms.lower), terms.upper)
+        self.margins += (self.w[-1] - before) * self._rho * signs
+
     def _first_strength(self):
-        """Return the first strength of r, of which few weights move; the intercept moves before."""
+        """Return the first strength of r, of which few weights move."""
         d = self._data.rows.n_features
         sizes = np.flatnonzero(self._terms.l1[:d] > LITTLE_L1 * self._terms.ridge[:d])
         if not len(sizes):
             return 1.0
-        if self._n > d:
-            self._current = self._terms
-            self._step(np.array([d], dtype=np.int32))
         with np.errstate(over="ignore"):
             largest = float(np.max(np.abs(self._total[sizes]) / self._terms.l1[sizes]))
         return min(max(self._tuning.first_strength * largest, 1.0), MOST_STRENGTH)
@@ -205,12 +216,12 @@ class ProximalNewtonSolver(Solver):
             len(self._data), n_accesses, primal=point, dual_is_feasible=True, is_exhausted=is_over
         )
 
-    def _step(self, candidates=None):
-        """Take one step over some of the weights, None: all that may matter; return False if w stays."""
+    def _step(self):
+        """Take one step over the weights that may matter; return False if w stays."""
         before = self.w
         objective = self._objective(before, self.margins)
         while self._share <= LARGEST:
-            direction, gain = self._direction(self._candidates() if candidates is None else candidates)
+            direction, gain = self._direction(self._candidates())
             if not (gain > 0 and np.isfinite(direction).all()):
                 return False
             won = self._follow(direction, gain, objective)
@@ -307,13 +318,17 @@ class ProximalNewtonSolver(Solver):
             model = ColumnModel(*point, self._columns, curvature, candidates, rho, self._is_free)
             return model, lambda step: model.change_of_intercept
         self._hessian.py_update(self._all, self._free)
-        matrix = self._hessian.matrix
-        matrix += np.tril(matrix, -1).T
-        matrix *= factor
-        if not self._is_free:
+        matrix, means = self._stored(factor)
+        if means is None:
             return StoredModel(*point, matrix), None
-        row, last = matrix[-1, :n] / self._rho, matrix[-1, -1] / self._rho**2
         centre = 0.0 if self._mean is None else self._mean
-        means = row / last if last > 0 else np.zeros(n)
-        matrix = np.ascontiguousarray(matrix[:n, :n] - np.outer(means, row))
         return StoredModel(*point, matrix), lambda step: -float((means + centre) @ step)
+
+    def _stored(self, factor):
+        """Return the stored Hessian times a factor, and the means that a free intercept subtracts."""
+        matrix = self._hessian.whole(factor)
+        if not self._is_free:
+            return matrix, None
+        row, last = matrix[-1, :-1] / self._rho, matrix[-1, -1] / self._rho**2
+        means = row / last if last > 0 else np.zeros(self._n)
+        return np.ascontiguousarray(matrix[:-1, :-1] - np.outer(means, row)), means
