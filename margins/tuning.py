@@ -292,6 +292,7 @@ class ProximalTuning:
     # moves, and in each of the next ones, as a share of the last
     first_strength: float = 0.2
     weaker: float = 0.3
+    patience: int = 20  # the solver stops after this many steps in a row without a smaller gap
     # a step is over at most so many weights, or twice as many as are not at the centre of r
     min_candidates: int = 200
 

@@ -133,9 +133,12 @@ cdef class SmoothLoss:
 
     cdef void reduce_smoothing(self, const double[::1] dual):
         """Reduce the smoothing, with these dual variables as the centre."""
+        self.recentre(dual)
+
+    def set_factor(self, double factor):
+        """Set `factor`, on which the smoothing depends."""
         cdef SmoothLoss part
-        self.centre[:] = dual
-        self.factor *= GROWTH
+        self.factor = factor
         if self.parts is not None:  # the parts share its arrays
             for _, part in self.parts:
                 part.factor = self.factor
@@ -348,9 +351,10 @@ cdef class SmoothLoss:
             self._balance(products, labels, shift, &balance, &total, &second)
         return balance, total, second
 
-    def reduce_smoothing_to(self, const double[::1] dual not None):
-        """Call `reduce_smoothing` from Python."""
-        self.reduce_smoothing(dual)
+    def recentre(self, const double[::1] dual not None, double growth=GROWTH):
+        """Set the centre to these dual variables, and multiply `factor`."""
+        self.centre[:] = dual
+        self.set_factor(growth * self.factor)
 
     def shift(self, const double[::1] products not None, const int8_t[::1] labels not None):
         """Call `best_shift` from Python."""

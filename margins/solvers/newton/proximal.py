@@ -6,8 +6,9 @@ of the losses by coordinates (`margins.solvers.newton._coordinates`). The model 
 gains more than the objective.
 
 Weights that would stay at a kink of r or at a bound are left out of a step; the gradient is over all
-weights, so they join when they matter. With an l1 the first steps are for a stronger r, whose optimum
-has few weights: r falls to its strength from step to step.
+weights, so they join when they matter. The first steps are for a smaller C, whose optimum has few
+weights or, if the loss is smoothed, is reached in few steps; C grows from step to step. It need not
+grow to the end where all dual variables stay below their bounds: a larger C then changes nothing.
 
 If r* is finite for all vectors (a ridge, or bounds), the dual variables at w are feasible. Otherwise
 they are multiplied by the largest t <= 1 for which it is. At the optimum t = 1; near it, t is as far
@@ -50,7 +51,12 @@ LEAST = 1e-3
 DECREASE = 0.25
 # The least and the largest multiple of `LEAST` that is added to the diagonal of the model.
 SMALLEST, LARGEST = 1e-5, 1e6
-# An l1 that is smaller, relative to the ridge, leaves most weights: r keeps its strength.
+# A smoothed loss is solved when the gap of its terms is this share of what the smoothing leaves. It is
+# smoothed less if that share of what was left when it was solved last is still left.
+SOLVED, SLOW = 0.1, 0.5
+# A dual variable above this share of its bound may be at it at the optimum.
+NEAR_BOUND = 0.5
+# An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
 LITTLE_L1 = 0.1
 MOST_STRENGTH = 1e8
 # Dual variables are scaled to this share of what is feasible.
@@ -97,12 +103,12 @@ class ProximalNewtonSolver(Solver):
         else:
             self.w, alpha = self._start[0].copy(), np.minimum(self._start[1], upper)
         if loss.is_smooth:
-            curvature, self._centre, factor = of_each(1 / loss.diag, m), None, 1.0
+            curvature, self._centre = of_each(1 / loss.diag, m), None
         else:
             curvature = smoothing_curvature(upper, data.ordinary_sqnorms)
-            self._centre, factor = np.array(alpha), self._newton.first_factor
-        self._losses = SmoothLoss(self._centre, upper, curvature, factor, not loss.is_smooth)
+            self._centre = np.array(alpha)
         self._curvature, self._upper, total = curvature, upper, float(curvature.sum())
+        self._set_strength(1.0)
         self.alpha, self._free = np.empty(m), np.empty(m, dtype=np.int8)
         self._hessian = None
         if self._is_stored:
@@ -122,14 +128,17 @@ class ProximalNewtonSolver(Solver):
         squares = LEAST * squares
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
+        self._last_residual = math.inf
         self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w) if self.w.any() else np.zeros(m)
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
-            self._strength = self._first_strength() if self._start is None else 1.0
-            self._strengthen()
+            strength = self._first_strength() if self._start is None else 1.0
+            if strength > 1:
+                self._set_strength(strength)
+                self._evaluate()
 
     def _move_intercept(self, curvature):
         """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
@@ -142,25 +151,51 @@ class ProximalNewtonSolver(Solver):
         self.margins += (self.w[-1] - before) * self._rho * signs
 
     def _first_strength(self):
-        """Return the first strength of r, of which few weights move."""
-        d = self._data.rows.n_features
-        sizes = np.flatnonzero(self._terms.l1[:d] > LITTLE_L1 * self._terms.ridge[:d])
-        if not len(sizes):
-            return 1.0
-        with np.errstate(over="ignore"):
-            largest = float(np.max(np.abs(self._total[sizes]) / self._terms.l1[sizes]))
-        return min(max(self._tuning.first_strength * largest, 1.0), MOST_STRENGTH)
+        """Return by what C is divided first: few weights move, or margins change by about 1."""
+        d, terms = self._data.rows.n_features, self._terms
+        sizes = np.flatnonzero(terms.l1[:d] > LITTLE_L1 * terms.ridge[:d])
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if len(sizes):
+                largest = float(np.max(np.abs(self._total[sizes]) / terms.l1[sizes]))
+                largest *= self._tuning.first_strength
+            elif self._losses.is_smoothed:
+                step = np.where(terms.ridge > 0, self._total[: self._n] / terms.ridge, 0.0)
+                step = np.append(step, np.zeros(len(self.w) - self._n))
+                largest = float(np.max(np.abs(products(self._data, self._all, step))))
+            else:
+                return 1.0
+        return min(max(largest, 1.0), MOST_STRENGTH)
 
-    def _strengthen(self):
-        """Multiply r by the present strength in the next step."""
-        if self._strength == 1:
-            self._current = self._terms
-            return
-        ridge, l1 = self._terms.ridge.copy(), self._terms.l1.copy()
-        features = slice(self._data.rows.n_features)  # not a penalised intercept
-        ridge[features] *= self._strength
-        l1[features] *= self._strength
-        self._current = self._terms._replace(ridge=ridge, l1=l1)
+    @property
+    def _is_inside(self):
+        """True if no dual variable of a smoothed loss is near its bound: a larger C changes nothing."""
+        if not self._losses.is_smoothed:
+            return False
+        return not (self._strength * self.alpha > NEAR_BOUND * self._upper).any()
+
+    def _weaken(self):
+        """Divide C by less from now on."""
+        if self._losses.is_smoothed:
+            self._centre[:] = self.alpha
+        self._set_strength(max(self._tuning.weaker * self._strength, 1.0))
+        self._evaluate()
+
+    def _set_strength(self, strength):
+        """Divide C by a number, and smooth a loss to suit dual variables as large as now."""
+        self._strength, self._current = strength, self._terms
+        upper, curvature, factor = self._upper, self._curvature, 1.0
+        if self._centre is not None:
+            used = upper > 0
+            largest = strength * float(np.max(self._centre[used] / upper[used]))
+            factor = self._newton.first_factor * (min(largest, 1.0) or 1.0)
+        if strength > 1:
+            upper, curvature = upper / strength, curvature / strength
+            if self._n > self._data.rows.n_features:  # the intercept moves as for the whole C
+                ridge, l1 = self._terms.ridge.copy(), self._terms.l1.copy()
+                ridge[-1], l1[-1] = ridge[-1] / strength, l1[-1] / strength
+                self._current = self._terms._replace(ridge=ridge, l1=l1)
+        self._losses = SmoothLoss(self._centre, upper, curvature, factor, not self._loss.is_smooth)
+        self._sizes = upper, curvature
 
     def _evaluate(self):
         """Compute the dual variables and their sum at w, and the bounds that they give."""
@@ -191,21 +226,26 @@ class ProximalNewtonSolver(Solver):
             for _ in range(self._newton.max_steps):
                 if self._gap <= share * self._best.value or time_is_over():
                     break
-                is_smoothed = self._losses.is_smoothed and self._strength == 1
-                if is_smoothed and (self._gap_of_terms <= self._residual or not has_moved):
-                    self._losses.reduce_smoothing_to(self.alpha)
+                is_final = self._strength == 1 or self._is_inside
+                is_smoothed = self._losses.is_smoothed and is_final
+                if is_final:
+                    self._current = self._terms
+                if is_smoothed and (self._gap_of_terms <= SOLVED * self._residual or not has_moved):
+                    # With a larger factor fewer samples are free, and steps gain less.
+                    growth = 2.0 if self._residual > SLOW * self._last_residual else 1.0
+                    self._last_residual = self._residual
+                    self._losses.recentre(self.alpha, growth)
                     self._evaluate()
                     n_passes += 1
-                has_moved = self._step() or self._strength > 1
-                if self._strength > 1:
-                    self._strength = max(self._tuning.weaker * self._strength, 1.0)
-                    self._strengthen()
+                has_moved = self._step() or not is_final
+                if self._strength > 1 and not self._is_inside:
+                    self._weaken()
                     least = math.inf
                 n_passes += 3
                 n_stalled = 0 if self._gap < least else n_stalled + 1
                 least = min(least, self._gap)
                 # Where weights stay, less smoothing improves the dual variables, several times.
-                is_over = not (has_moved or is_smoothed) or n_stalled >= self._newton.patience
+                is_over = not (has_moved or is_smoothed) or n_stalled >= self._tuning.patience
                 if is_over:
                     break
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
@@ -278,11 +318,11 @@ class ProximalNewtonSolver(Solver):
 
     def _objective(self, w, margins):
         """Return the objective with the losses smoothed."""
-        value = value_of(self._current, w[: self._n])
+        value, (upper, curvature) = value_of(self._current, w[: self._n]), self._sizes
         if self._loss.is_smooth:
-            return value + self._loss.value(margins)
-        sigma, slacks = self._losses.factor * self._curvature, 1 - margins
-        alpha = np.clip(self._centre + sigma * slacks, 0, self._upper)
+            return value + self._loss.value(margins) / self._strength
+        sigma, slacks = self._losses.factor * curvature, 1 - margins
+        alpha = np.clip(self._centre + sigma * slacks, 0, upper)
         change = alpha - self._centre
         return value + float(alpha @ slacks - 0.5 * (change @ (change / sigma)))
 
@@ -297,7 +337,7 @@ class ProximalNewtonSolver(Solver):
 
     def _direction(self, candidates):
         """Return the change of the weights that minimises the model (ndarray), and its gain (float)."""
-        n, factor = self._n, self._losses.factor
+        n, factor = self._n, self._losses.factor / self._strength
         model, shift_of = self._model(candidates, factor)
         tuning = self._tuning
         few = tuning.max_sweeps_of_face

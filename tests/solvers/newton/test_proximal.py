@@ -207,6 +207,23 @@ def test_more_features_than_samples():
         assert np.count_nonzero(fit.coef_) <= 31
 
 
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("penalty", ["l1", "elasticnet", Bounded(lower=0)])
+def test_a_large_c_of_the_hinge_loss_is_the_hard_margin(penalty, penalised):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40, 300)), np.repeat([0, 1], 20)
+    fits = [
+        margins.MarginClassifier(
+            penalty=penalty, loss="hinge", C=C, penalize_intercept=penalised, eps=1e-3
+        ).fit(X, y)
+        for C in (1e2, 1e6)
+    ]
+    first, second = (fit.certificates_[0].primal for fit in fits)
+    assert first == pytest.approx(second, rel=2e-3)
+    for fit in fits:
+        assert np.min((2 * y - 1) * fit.decision_function(X)) > 1 - 1e-3
+
+
 def test_paths_searches_and_warm_starts():
     X, y = samples(10, m=60)
     path = margins.svm_path(X, y, Cs=[0.03, 0.3, 3], penalty="l1", loss="hinge", eps=1e-3)
