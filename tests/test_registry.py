@@ -182,6 +182,7 @@ def test_built_ins_are_found_without_reading_other_packages(monkeypatch):
     assert margins.get("pdm") is margins.get("scikit-margins:pdm") is DynamicMarginPerceptron
     assert margins.registry.provider("pdm") == "scikit-margins"
     assert margins.registry.name_of(DynamicMarginPerceptron) == "pdm"
+    assert margins.registry.name_of(BaseMarginClassifier) is None
 
 
 def test_missing_metadata_of_this_package_are_reported(monkeypatch):
