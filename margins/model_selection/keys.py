@@ -10,6 +10,7 @@ import copyreg
 import functools
 import hashlib
 import importlib.util
+import os
 import pickle
 import platform
 import sys
@@ -172,8 +173,8 @@ def _is_users(module: str | None) -> bool:
 
 
 def _file_of(module: ModuleType | None) -> Path | None:
-    path = Path(getattr(module, "__file__", None) or "").absolute()
-    return path if path.is_file() else None
+    path = getattr(module, "__file__", None) or ""
+    return Path(path).absolute() if os.path.isfile(path) else None
 
 
 def _is_local(path: Path) -> bool:

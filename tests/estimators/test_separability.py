@@ -59,7 +59,7 @@ def test_three_classes_a_given_C_and_chunks_are_errors():
         margins.separability(Chunks([(X, y == 0)]), None)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
 @pytest.mark.parametrize("kernel", ["poly", "precomputed"])
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 1, 0]])
 def test_an_offset_does_not_change_separability_by_a_kernel(offset, kernel, labels):
