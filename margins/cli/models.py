@@ -73,6 +73,22 @@ def class_weight_of(text):
     return weights
 
 
+def bounds_of(text):
+    """Return the bounds that an option states: a value, or a dict by feature, None for all others."""
+    if "=" not in text:
+        return value_of(text)
+    bounds = {}
+    for part in text.split(","):
+        feature, equals, bound = (each.strip() for each in part.rpartition("="))
+        key = feature if equals else None
+        if key in bounds:
+            raise CommandError(
+                f"A bound may be given only once. Got several of {key or 'all'}: {text!r}."
+            )
+        bounds[key] = value_of(bound)
+    return bounds
+
+
 def make_classifier(name, parameters, kernels=()):
     """Return a classifier by its registered name, or raise a CommandError about what is wrong.
 
@@ -182,11 +198,28 @@ def with_columns(classifier, source, X, scale):
         from sklearn.preprocessing import MaxAbsScaler
 
         steps.append(("scale", MaxAbsScaler()))
-    if not steps:
-        return classifier
-    from sklearn.pipeline import Pipeline
+    model = classifier
+    if steps:
+        from sklearn.pipeline import Pipeline
 
-    return Pipeline([*steps, ("classifier", classifier)])
+        model = Pipeline([*steps, ("classifier", classifier)])
+    set_bounds(model, source, X)
+    return model
+
+
+def set_bounds(model, source, X):
+    """Replace the bounds of the classifier in a model by bounds without names, for features of X."""
+    classifier = classifier_of(model)
+    penalty = getattr(classifier, "penalty", "l2")
+    if isinstance(penalty, str) or (source.is_table and model is classifier):
+        return  # a fit finds the columns of a table
+    if source.is_table:
+        model[:-1].fit(X)
+    try:
+        names = _feature_names(model, X.shape[1], source.first_index)
+        classifier.penalty = penalty.for_features(names)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def model_and_samples(classifier, scale, *sources):
@@ -228,7 +261,7 @@ def weights(model, top, trusted, as_json):
     classifier = classifier_of(model)
     if not hasattr(classifier, "coef_"):
         raise CommandError(f"{path}: must hold a linear classifier, whose features have weights.")
-    names = _feature_names(model, classifier.n_features_in_)
+    names = _feature_names(model, classifier.n_features_in_, getattr(classifier, "first_index_", 1))
     rows = [
         {"class": label, "feature": names[j], "weight": coefs[j]}
         for label, coefs in _coefs_by_label(classifier)
@@ -255,14 +288,13 @@ def _coefs_by_label(classifier):
         yield label_text(label), row
 
 
-def _feature_names(model, n_features):
+def _feature_names(model, n_features, first):
     """Return the names of the features of the classifier in a model, in svmlight their indices."""
     if hasattr(model, "feature_names_in_"):
         if hasattr(model, "steps"):
             names = model[:-1].get_feature_names_out().tolist()
             return [name.removeprefix("categories__").removeprefix("numbers__") for name in names]
         return model.feature_names_in_.tolist()
-    first = getattr(classifier_of(model), "first_index_", 1)
     return [str(first + j) for j in range(n_features)]
 
 

@@ -229,8 +229,8 @@ PARAMETERS = (
     ("loss", "--loss", "NAME", "Loss: squared_hinge or hinge."),
     ("penalty", "--penalty", "NAME", "Penalty: l2, l1 or elasticnet."),
     ("l1_ratio", "--l1-ratio", "FLOAT", "Share of l1 in the elastic net."),
-    ("lower", "--lower", "FLOAT", "Lower bound of all weights."),
-    ("upper", "--upper", "FLOAT", "Upper bound of all weights."),
+    ("lower", "--lower", "BOUNDS", "Lower bounds of weights: one for all, or FEATURE=BOUND,..."),
+    ("upper", "--upper", "BOUNDS", "Upper bounds of weights, likewise."),
     ("kernel", "--kernel", "NAME", "Kernel: linear, rbf, poly, sigmoid or precomputed."),
     ("gamma", "--gamma", "FLOAT", "Parameter of the kernel: scale, auto or a number."),
     ("max_iter", "--max-iter", "INT", "Maximum number of full epochs."),
@@ -255,10 +255,10 @@ def of_parameters(*without):
     def decorate(command):
         @functools.wraps(command)
         def with_parameters(settings, **kwargs):
-            from margins.cli.models import class_weight_of, parameters_of, value_of
+            from margins.cli.models import bounds_of, class_weight_of, parameters_of, value_of
 
             option_values = {name: kwargs.pop(name) for name, *_ in options}
-            readers = {"class_weight": class_weight_of}
+            readers = {"class_weight": class_weight_of, "lower": bounds_of, "upper": bounds_of}
             parameters = {
                 name: readers.get(name, value_of)(text)
                 for name, text in option_values.items()
@@ -289,8 +289,13 @@ def bounded(parameters, bounds):
     if name not in PENALTIES:
         return parameters  # the classifier says what is allowed
     share = rest.pop("l1_ratio", None) if name == "elasticnet" else None
+    dicts = {name: bound for name, bound in bounds.items() if isinstance(bound, dict)}
+    others = {name: bound.pop(None) for name, bound in dicts.items() if None in bound}
     try:
-        return rest | {"penalty": Bounded(**bounds, penalty=regulariser_of(name, share))}
+        penalty = regulariser_of(name, share)
+        if others:
+            penalty = Bounded(**others, penalty=penalty)
+        return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
     except (TypeError, ValueError) as error:
         raise CommandError(str(error)) from error
 

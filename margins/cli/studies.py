@@ -69,6 +69,8 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
     model, samples = model_and_samples(classifier, scale, *sources)
+    if "penalty" in parameters:
+        parameters["penalty"] = classifier.penalty  # with numbers for the features of the samples
     trained = TrainingColumns.on(sources[0], samples)._replace(is_precomputed=is_precomputed(classifier))
     tested = [read_points(each, trained, needs_labels=True) for each in tests]
     with live_progress(not quiet) as show, samples_of(name_of(sources)):

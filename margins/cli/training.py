@@ -48,6 +48,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
         started = time.perf_counter()
         if is_direct:
             model, samples = classifier, arrays_of(sources)
+            models.set_bounds(model, sources[0], samples)
             shape = samples.shape
         elif reason is not None:
             model, samples, shape, known = model_and_chunks(classifier, scale, sources)

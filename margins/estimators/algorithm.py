@@ -143,7 +143,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if is_sparse(X) and _packs(self, samples.n_features):
+            if is_sparse(X) and _packs(self, samples):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)
@@ -386,7 +386,7 @@ class PlannedAlgorithm(Algorithm):
         return centre_of(X)
 
 
-def _packs(algorithm, n_features):
+def _packs(algorithm, samples):
     """Return whether features without any element may be left out, because their weights are 0."""
     if _has_own_hooks(type(algorithm)):
         return False
@@ -395,7 +395,8 @@ def _packs(algorithm, n_features):
         return True
     from margins.solvers.penalised import Penalty  # few fits need it
 
-    return not Penalty(regulariser, n_features).start.any()
+    penalty = Penalty(regulariser, samples.n_features, names=samples.feature_names)
+    return not penalty.start.any()
 
 
 def _has_own_hooks(cls):

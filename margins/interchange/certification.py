@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _get_feature_names, validate_data
 
 from margins._update import WeightVector
 from margins.certificate import Certificate, Standing
@@ -327,6 +327,7 @@ class _Proven:
         """Prove what the solution alone proves of samples in memory."""
         optimum, solution = self.optimum, self._solution
         valid = validate_samples(optimum, validate_matrix(X, f"X of {CALLER}"), y, CALLER)
+        valid = valid._replace(feature_names=_get_feature_names(X))
         self._check(valid.classes, valid.X.shape[1])
         shape = scheme_of(optimum.multi_class, len(valid.classes)).n_dual_rows, len(valid.codes)
         if solution.dual_coef is not None and solution.dual_coef.shape != shape:

@@ -355,7 +355,10 @@ class MarginClassifierCV(
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all samples with the selected C."""
         if self.refit:
-            self.estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
+            estimator = self._classifier(self.C_)
+            if isinstance(self.penalty, Regulariser) and hasattr(self, "feature_names_in_"):
+                estimator.penalty = self.penalty.for_features(self.feature_names_in_.tolist())
+            self.estimator_ = estimator.fit(X, y, sample_weight)
             self._adopt(self.estimator_)
 
     def _fit_in_partitions(

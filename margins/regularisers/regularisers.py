@@ -22,8 +22,11 @@ numbers, `terms`.
 A free intercept has no regulariser; a penalised one has the numbers ridge and l1 of the class.
 """
 
+import copy
+import difflib
 import math
-from collections.abc import Callable
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Numbers = ArrayLike | Mapping[str, float]  # one, one for each feature, or some by the feature's name
 
 
 class Terms(NamedTuple):
@@ -147,6 +151,26 @@ class Regulariser:
         shared = self.ridge, self.l1, 0.0, -math.inf, math.inf
         return Terms(*(np.full(n_features, value, dtype=float) for value in shared))
 
+    def for_features(self, names: Sequence[str]) -> "Regulariser":
+        """Return the regulariser with a number for each feature in the place of numbers by name.
+
+        Parameters
+        ----------
+        names : sequence of str, length n_features
+            Fits pass the feature names of X, if it has any.
+
+        Raises
+        ------
+        ValueError
+            If the regulariser has a name that is none of these.
+
+        Examples
+        --------
+        >>> Bounded(lower={"age": 0}).for_features(["age", "income"])
+        Bounded(lower=[  0., -inf], upper=inf, penalty=L2())
+        """
+        return self
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -219,7 +243,8 @@ class ElasticNet(Regulariser):
 class _Changed(Regulariser):
     """A regulariser that changes some numbers of another one."""
 
-    NAMES: ClassVar[tuple[str, ...]]
+    # Parameters, and the Terms that have the numbers of features without a name in them; None: 1.
+    NAMES: ClassVar[dict[str, str | None]]
 
     def __init__(self, penalty: Regulariser) -> None:
         if not isinstance(penalty, Regulariser):
@@ -229,26 +254,56 @@ class _Changed(Regulariser):
         self.penalty, self.ridge, self.l1 = penalty, penalty.ridge, penalty.l1
 
     def _numbers(
-        self, name: str, values: ArrayLike, check: Callable[[Any], Any], allowed: str
-    ) -> float | Floats:
-        """Return a number, or an array with one for each feature, of which `check` is true."""
+        self, name: str, values: Numbers, check: Callable[[Any], Any], allowed: str
+    ) -> float | Floats | dict[str, float]:
+        """Return a number, an array with one for each feature, or a dict, of which `check` is true."""
+        by_name = values if isinstance(values, Mapping) else None
         try:
-            array = np.asarray(values, dtype=np.float64)
+            array = np.asarray(values if by_name is None else [*by_name.values()], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} of {type(self).__name__} must be {allowed}. Got {values!r}."
             ) from None
         if array.ndim > 1 or not np.all(check(array)):
             got = f"an array of shape {array.shape}" if array.ndim > 1 else _first(array, check)
+            got = got if by_name is None else repr(values)
             raise ValueError(
                 f"{name} of {type(self).__name__} must be {allowed}, one or one for each feature. "
                 f"Got {got}."
             )
+        if by_name is not None:
+            return dict(zip(by_name, array.tolist(), strict=True))
         return float(array) if array.ndim == 0 else array.copy()
+
+    def for_features(self, names: Sequence[str]) -> Regulariser:
+        """See `Regulariser.for_features`."""
+        changed, known = copy.copy(self), set(names)
+        changed.penalty = self.penalty.for_features(names)
+        for name, term in self.NAMES.items():
+            numbers = getattr(self, name)
+            if not isinstance(numbers, dict):
+                continue
+            unknown = next((key for key in numbers if key not in known), None)
+            if unknown is not None:
+                close = difflib.get_close_matches(str(unknown), names, n=1)
+                hint = f"Did you mean {close[0]!r}?" if close else f"X has {reprlib.repr(list(names))}."
+                raise ValueError(
+                    f"{name} of {type(self).__name__} must have names of features of X as keys. "
+                    f"Got {unknown!r}. {hint}"
+                )
+            others = getattr(changed.penalty.terms(len(names)), term) if term else np.ones(len(names))
+            values = [numbers.get(*feature) for feature in zip(names, others, strict=True)]
+            setattr(changed, name, np.array(values, dtype=np.float64))
+        return changed
 
     def _spread(self, name: str, n_features: int) -> Floats:
         """Return one number for each feature (ndarray of float64, shape (n_features,))."""
         values = getattr(self, name)
+        if isinstance(values, dict):
+            raise ValueError(
+                f"{name} of {type(self).__name__} has names of features, so X must have them, too, as "
+                "data frames do. Got X without names."
+            )
         if np.ndim(values) and len(values) != n_features:
             raise ValueError(
                 f"{name} of {type(self).__name__} must have one number for each of the {n_features} "
@@ -278,8 +333,9 @@ class Bounded(_Changed):
 
     Parameters
     ----------
-    lower, upper : float or array-like, shape (n_features,), default=-inf and inf
-        Bounds of all weights, or of each.
+    lower, upper : float, array-like of shape (n_features,), or dict, default=-inf and inf
+        Bounds of all weights, of each, or, by name, of some: others keep the bounds of `penalty`.
+        Names are for X with feature names, such as a data frame.
     penalty : Regulariser, default=L2()
 
     Raises
@@ -291,19 +347,23 @@ class Bounded(_Changed):
     --------
     >>> Bounded(lower=0, penalty=L1())
     Bounded(lower=0., upper=inf, penalty=L1())
+    >>> Bounded(lower={"age": 0})
+    Bounded(lower={'age': 0.0}, upper=inf, penalty=L2())
     """
 
-    NAMES = "lower", "upper"
+    NAMES: ClassVar[dict[str, str | None]] = {"lower": "lower", "upper": "upper"}
 
     def __init__(
         self,
-        lower: ArrayLike = -math.inf,
-        upper: ArrayLike = math.inf,
+        lower: Numbers = -math.inf,
+        upper: Numbers = math.inf,
         penalty: Regulariser | None = None,
     ) -> None:
         super().__init__(L2() if penalty is None else penalty)
         self.lower = self._numbers("lower", lower, lambda x: x < np.inf, "less than inf")
         self.upper = self._numbers("upper", upper, lambda x: x > -np.inf, "greater than -inf")
+        if isinstance(self.lower, dict) or isinstance(self.upper, dict):
+            return  # a fit compares them
         shapes = {np.shape(bound) for bound in (self.lower, self.upper)} - {()}
         if len(shapes) > 1:
             raise ValueError(
@@ -328,8 +388,9 @@ class Weighted(_Changed):
 
     Parameters
     ----------
-    weights : array-like of float, shape (n_features,)
-        Positive and finite: a larger one means a smaller coefficient.
+    weights : float, array-like of shape (n_features,), or dict
+        Positive and finite: a larger one means a smaller coefficient. A dict has weights by the names
+        of features, as in `Bounded`; others have the weight 1.
     penalty : Regulariser, default=L2()
 
     Raises
@@ -345,9 +406,9 @@ class Weighted(_Changed):
     **Source**: Zou (2006), The adaptive lasso and its oracle properties.
     """
 
-    NAMES = ("weights",)
+    NAMES: ClassVar[dict[str, str | None]] = {"weights": None}
 
-    def __init__(self, weights: ArrayLike, penalty: Regulariser | None = None) -> None:
+    def __init__(self, weights: Numbers, penalty: Regulariser | None = None) -> None:
         super().__init__(L2() if penalty is None else penalty)
         positive = "positive and finite"
         self.weights = self._numbers("weights", weights, lambda x: (x > 0) & (x < np.inf), positive)
@@ -363,8 +424,9 @@ class Prior(_Changed):
 
     Parameters
     ----------
-    coef : array-like of float, shape (n_features,)
-        Finite: coefficients of an earlier model, or of an expert.
+    coef : float, array-like of shape (n_features,), or dict
+        Finite: coefficients of an earlier model, or of an expert. A dict has coefficients by the names
+        of features, as in `Bounded`; others keep the coefficients of `penalty`, such as 0.
     penalty : Regulariser, default=L2()
 
     Raises
@@ -381,9 +443,9 @@ class Prior(_Changed):
     **Source**: Evgeniou & Pontil (2004), Regularized multi-task learning.
     """
 
-    NAMES = ("coef",)
+    NAMES: ClassVar[dict[str, str | None]] = {"coef": "centre"}
 
-    def __init__(self, coef: ArrayLike, penalty: Regulariser | None = None) -> None:
+    def __init__(self, coef: Numbers, penalty: Regulariser | None = None) -> None:
         super().__init__(L2() if penalty is None else penalty)
         self.coef = self._numbers("coef", coef, np.isfinite, "finite")
 

@@ -42,9 +42,12 @@ class Penalty:
     """A regulariser of n features, with what the problems of all classes share.
 
     columns: the features that X has kept, ndarray of int; None: all.
+    names: of the features, shape (n_features,); None: they have none.
     """
 
-    def __init__(self, regulariser, n_features, columns=None):
+    def __init__(self, regulariser, n_features, columns=None, names=None):
+        if names is not None:
+            regulariser = regulariser.for_features(names)
         terms = regulariser.terms(n_features)
         if not isinstance(terms, Terms):
             raise TypeError(f"terms of {regulariser!r} must return Terms. Got {terms!r}.")

@@ -158,7 +158,8 @@ class TrainingSet:
         if known is not regulariser:
             from margins.solvers.penalised import Penalty  # few fits need it
 
-            penalty = Penalty(regulariser, self.samples.n_features, self.columns)
+            n_features, names = self.samples.n_features, self.samples.feature_names
+            penalty = Penalty(regulariser, n_features, self.columns, names)
             self._penalty = regulariser, penalty
         return penalty
 

@@ -85,6 +85,11 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
     assert run("certify", tmp_path / "model.skops", train_file).code == 0
     for wrong, message in (
         (("--lower", "1", "--upper", "0"), "lower of Bounded must be at most upper. Got 1.0 and 0.0."),
+        (("--lower", "3=0,0,1"), "A bound may be given only once. Got several of all: '3=0,0,1'."),
+        (
+            ("--upper", "5=0"),
+            "upper of Bounded must have names of features of X as keys. Got '5'. X has",
+        ),
         (("--lower", "small"), "lower of Bounded must be less than inf. Got 'small'."),
         (
             ("--lower", "0", "--penalty", "lasso"),
@@ -95,3 +100,29 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
     ):
         result = run("train", train_file, tmp_path / "other.skops", *wrong)
         assert result.code == 2 and message in result.err
+
+
+@pytest.mark.parametrize("options", [(), ("--scale",), ("--categorical", "shop")])
+def test_bounds_name_features_as_weights_lists_them(run, tmp_path, table_file, train_file, options):
+    lines = [line.split(",") for line in table_file.read_text().splitlines()]
+    rows = [
+        ",".join((line[0], *line[2:]) if options[:1] == ("--categorical",) else line[::3])
+        for line in lines
+    ]
+    table_file.write_text("\n".join(rows))
+    model, bounds = tmp_path / "model.skops", ("--lower", "0,size=-0.25")
+    assert run("train", table_file, model, "--target", "bought", *options, *bounds, "-q").code == 0
+    weights = {row["feature"]: row["weight"] for row in run("weights", model, "--json").json}
+    assert weights.pop("size") == -0.25 and all(weight > 0 for weight in weights.values())
+    assert run("certify", model, table_file, "--target", "bought").code == 0
+
+
+def test_bounds_name_features_of_svmlight_by_their_indices(run, tmp_path, train_file):
+    for name in "text", "model.skops":
+        options = ("--lower", "1=-inf,0", "--upper", "1=0.5", "-q")
+        assert run("train", train_file, tmp_path / name, *options).code == 0
+        rows = {row["feature"]: row["weight"] for row in run("weights", tmp_path / name, "--json").json}
+        assert rows.pop("1") == 0.5 and all(weight > 0 for weight in rows.values())
+    options = ("--lower", "1=0.75", "--points", "1", "--c-min", "0.001", "--json")
+    [row] = run("path", train_file, *options).json
+    assert row["objective"] > 0.75**2 / 2

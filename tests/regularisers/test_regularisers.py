@@ -105,6 +105,24 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
         ),
         (lambda: Prior([0, np.inf]), "Got inf for feature 1."),
         (lambda: Prior(np.zeros((2, 2))), "Got an array of shape (2, 2)."),
+        (
+            lambda: Prior({"a": 0, "b": np.inf}),
+            "finite, one or one for each feature. Got {'a': 0, 'b': inf}",
+        ),
+        (
+            lambda: Prior({"a": [1, 2]}),
+            "coef of Prior must be finite, one or one for each feature. Got {",
+        ),
+        (
+            lambda: Prior({0: 1}).for_features(["a"]),
+            "names of features of X as keys. Got 0. X has ['a'].",
+        ),
+        (lambda: Weighted({"a": 1}).terms(1), "weights of Weighted has names of features, so X must"),
+        (
+            lambda: Bounded({"agee": 0}).for_features(["age", "income"]),
+            "lower of Bounded must have names of features of X as keys. Got 'agee'. Did you mean 'age'?",
+        ),
+        (lambda: Prior({"size": 0}).for_features(["age"]), "Got 'size'. X has ['age']."),
         (lambda: Prior([1, 2]).terms(3), "one number for each of the 3 features of X. Got 2 numbers."),
     ],
 )
@@ -117,6 +135,16 @@ def test_wrong_numbers_are_errors_with_their_place(make, message):
 def test_a_penalty_must_be_an_object():
     with pytest.raises(TypeError, match=r"must be a Regulariser, as L1\(\). Got 'l1'"):
         Bounded(penalty="l1")
+
+
+def test_features_without_a_number_keep_the_number_of_the_penalty():
+    inner = Bounded(0, penalty=Weighted({"b": 2}, Prior({"a": 1}, Prior(3))))
+    named = Bounded({"a": -np.inf}, {"b": 4, "c": 5}, inner)
+    assert copy.deepcopy(named) == named != Bounded({"a": -np.inf}, {"b": 4, "c": 6}, inner)
+    assert repr(named).startswith("Bounded(lower={'a': -inf}, upper={'b': 4.0, 'c': 5.0}, penalty=Bou")
+    ridge, _, centre, lower, upper = named.for_features(["b", "a", "c"]).terms(3)
+    assert ridge.tolist() == [2, 1, 1] and centre.tolist() == [3, 1, 3]
+    assert lower.tolist() == [0, -np.inf, 0] and upper.tolist() == [4, np.inf, 5]
 
 
 def test_regularisers_are_values():

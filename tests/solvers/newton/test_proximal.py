@@ -321,6 +321,29 @@ def test_files_hold_penalties(tmp_path):
     assert persistence.load(tmp_path / "model.skops").penalty == penalty
 
 
+def test_numbers_of_features_by_their_names(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = samples(0)
+    frame = pandas.DataFrame(X, columns=list("abcdefgh"))
+    penalty = Bounded({"b": 0.5}, penalty=Prior({"a": 1}, L1()))
+    same = Bounded(np.where(np.arange(8) == 1, 0.5, -np.inf), penalty=Prior(np.eye(8)[0], L1()))
+    fit = margins.MarginClassifier(penalty=penalty, eps=1e-4).fit(frame, y)
+    array_fit = margins.MarginClassifier(penalty=same, eps=1e-4).fit(X, y)
+    np.testing.assert_allclose(fit.coef_, array_fit.coef_, rtol=1e-9)
+    assert margins.certify(fit, frame, y).certificates[0].gap < 3e-4
+    search = margins.MarginClassifierCV(penalty=penalty, Cs=[1.0], cv=2, eps=1e-4).fit(frame, y)
+    np.testing.assert_allclose(search.coef_, fit.coef_, rtol=1e-9)
+    assert fit.penalty == search.penalty == penalty
+    empty = sparse.csr_array(X * (np.arange(8) > 1))
+    frame = pandas.DataFrame.sparse.from_spmatrix(empty, columns=list("abcdefgh"))
+    assert margins.MarginClassifier(penalty=penalty).fit(frame, y).coef_[0, :2].tolist() == [1, 0.5]
+    with pytest.raises(ValueError, match="coef of Prior has names of features, so X must have them"):
+        margins.MarginClassifier(penalty=penalty).fit(X, y)
+    pytest.importorskip("skops")
+    persistence.dump(fit, tmp_path / "model.skops")
+    assert persistence.load(tmp_path / "model.skops").penalty == penalty
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
