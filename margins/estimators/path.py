@@ -17,6 +17,7 @@ from margins.estimators.messages import Unproven, not_converged, warn_of, worst_
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.linalg.memory import check_model_fits
 from margins.losses import Loss
+from margins.parameters import Interval
 from margins.training.along_c import paths_of
 from margins.training.fit import Fit
 
@@ -31,9 +32,11 @@ class SVMPath:
     Attributes
     ----------
     Cs : ndarray of float64, shape (n_cs,)
-        Penalties, in the order in which they were passed.
+        Penalties, in the order in which they were passed, once for each `l1_ratio` of several.
     classifiers : list of MarginClassifier, length n_cs
         Fitted classifiers, one for each C, with certificates and all other attributes.
+    l1_ratios : ndarray of float64, shape (n_cs,), or None
+        The `l1_ratio` of each classifier; None unless several were passed.
 
     See Also
     --------
@@ -54,6 +57,7 @@ class SVMPath:
 
     Cs: NDArray[np.float64]
     classifiers: list[MarginClassifier]
+    l1_ratios: NDArray[np.float64] | None = None
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -101,7 +105,8 @@ class SVMPath:
 
     def __repr__(self) -> str:
         ends = f"{self.Cs.min():g} to {self.Cs.max():g}"
-        return f"SVMPath({len(self)} values of C, {ends}; {int(self.converged.sum())} proven)"
+        several = "" if self.l1_ratios is None else f", with {len(set(self.l1_ratios))} of l1_ratio"
+        return f"SVMPath({len(self)} values of C, {ends}{several}; {int(self.converged.sum())} proven)"
 
 
 def svm_path(
@@ -111,6 +116,7 @@ def svm_path(
     *,
     loss: str | type[Loss] = "squared_hinge",
     eps: float = 0.01,
+    l1_ratio: float | ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     **params: Any,
@@ -132,6 +138,8 @@ def svm_path(
     loss : {"squared_hinge", "hinge"} or subclass of margins.losses.Loss, default="squared_hinge"
     eps : float in (0, 1], default=0.01
         Accuracy to prove for every C, as in MarginClassifier.
+    l1_ratio : float or array-like of float, in [0, 1], optional
+        Shares of l1 in ``penalty="elasticnet"``, each with a path along C.
     sample_weight : array-like of float, shape (n_samples,), optional
         Multiplies C of each sample. Samples of weight 0 are left out.
     n_jobs : int, optional
@@ -179,29 +187,41 @@ def svm_path(
     for name in ("C", "warm_start", "max_time"):
         if name in params:
             raise TypeError(f"svm_path does not take {name!r}: it fits one classifier for each of Cs.")
-    estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, **params)
+    ratios = ratios_of(l1_ratio, "svm_path")
+    estimator = MarginClassifier(loss=loss, eps=eps, n_jobs=n_jobs, l1_ratio=max(ratios), **params)
     estimator.check_parameters()
-    classifiers, unproven = [MarginClassifier()] * len(Cs), []
+    n_cs, unproven = len(Cs), []
+    classifiers = [MarginClassifier()] * (n_cs * len(ratios))
     order = np.argsort(Cs, kind="stable")
-    for i, fit in zip(order, _fits_along(estimator, X, y, sample_weight, Cs[order]), strict=True):
+    fits = _fits_along(estimator, X, y, sample_weight, Cs[order], ratios)
+    for k, fit in enumerate(fits):
+        i, ratio = order[k % n_cs], ratios[k // n_cs]
         classifier = copy.copy(estimator)
-        classifier.C = float(Cs[i])
+        classifier.C, classifier.l1_ratio = float(Cs[i]), ratio
         classifier.set_fitted(fit)
-        classifiers[i] = classifier
+        classifiers[k - k % n_cs + i] = classifier
         if not classifier.converged_:
             gap, text = not_converged(classifier, fit)
-            unproven.append(Unproven(gap, f"C={classifier.C:g}: {text}"))
+            place = f"C={classifier.C:g}" + (f", l1_ratio={ratio:g}" if len(ratios) > 1 else "")
+            unproven.append(Unproven(gap, f"{place}: {text}"))
     if unproven:
         worst = worst_of(unproven)
-        count = f"svm_path did not converge for {len(unproven)} of {len(Cs)} values of C."
+        count = f"svm_path did not converge for {len(unproven)} of {len(fits)} values of C."
         warn_of(worst._replace(text=f"{count} The largest gap is at {worst.text}"), 2)
-    return SVMPath(Cs, classifiers)
+    if len(ratios) == 1:
+        return SVMPath(Cs, classifiers)
+    return SVMPath(np.tile(Cs, len(ratios)), classifiers, np.repeat(ratios, n_cs))
 
 
 def _fits_along(
-    estimator: MarginClassifier, X: Any, y: Any, sample_weight: Any, Cs: NDArray[np.float64]
+    estimator: MarginClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    Cs: NDArray[np.float64],
+    ratios: list[Any],
 ) -> list[Fit]:
-    """Return the fits for ascending values of C."""
+    """Return the fits for ascending values of C, for each l1_ratio, the largest of which is set."""
     if takes_partitions(estimator, X):
         with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
             outcomes = partitioned.train(partitioned.problems(Cs))
@@ -209,15 +229,19 @@ def _fits_along(
             return [
                 fit_of(partitioned.scanned, outcomes[begin : begin + n_problems], partitioned.absent())
                 for begin in range(0, len(outcomes), n_problems)
-            ]
+            ] * len(ratios)
     training_set = estimator.training_set(X, y, sample_weight)
     if not training_set.is_kernel:
         n_problems, n_features = training_set.scheme.n_problems, training_set.samples.n_features
-        check_model_fits("svm_path", n_problems * len(Cs), n_features)
-    specification = estimator.specification(training_set.sqnorms)
-    paths = paths_of(training_set, specification, estimator, Cs)
-    per_c = paths.train_all(estimator.random_state, Cs, lambda _, outcome: outcome, estimator.n_jobs)
-    return [Fit(training_set, outcomes[0].specification, list(outcomes)) for outcomes in per_c]
+        check_model_fits("svm_path", n_problems * len(Cs) * len(ratios), n_features)
+    fits: list[Fit] = []
+    for ratio in ratios:
+        estimator.l1_ratio = ratio
+        specification = estimator.specification(training_set.sqnorms)
+        paths = paths_of(training_set, specification, estimator, Cs)
+        per_c = paths.train_all(estimator.random_state, Cs, lambda _, outcome: outcome, estimator.n_jobs)
+        fits += [Fit(training_set, outcomes[0].specification, list(outcomes)) for outcomes in per_c]
+    return fits
 
 
 def grid_of(Cs: Any, caller: object) -> NDArray[np.float64]:
@@ -234,3 +258,16 @@ def grid_of(Cs: Any, caller: object) -> NDArray[np.float64]:
             f"Cs of {caller} must be an integer >= 1, or finite numbers > 0, at least one. Got {Cs!r}."
         )
     return grid
+
+
+def ratios_of(l1_ratio: Any, caller: object) -> list[Any]:
+    """Return the values that the parameter `l1_ratio` asks for (list); a single one is not checked."""
+    if isinstance(l1_ratio, str) or not np.iterable(l1_ratio):
+        return [l1_ratio]
+    ratios = list(l1_ratio)
+    if not ratios or not all(map(Interval(0, 1).contains, ratios)):
+        raise ValueError(
+            f"l1_ratio of {caller} must be a number in [0, 1], or an array of at least one. "
+            f"Got {l1_ratio!r}."
+        )
+    return [float(ratio) for ratio in ratios]

@@ -28,7 +28,7 @@ from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import MessageName, display_name
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
-from margins.estimators.path import grid_of
+from margins.estimators.path import grid_of, ratios_of
 from margins.estimators.predictions import accuracy_of
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
@@ -87,9 +87,10 @@ class Selection:
     """Fitted attributes of a selection, in a separate class, so that they are not parameters."""
 
     C_: float
+    l1_ratio_: float | None
     Cs_: NDArray[np.float64]
     scores_: NDArray[np.float64]
-    fold_fits_: list[list[list[FoldFit]]]
+    fold_fits_: list[list[Any]]
     leave_one_out_: list[LeaveOneOut]
     estimator_: MarginClassifier
     _adopted: tuple[str, ...]
@@ -108,21 +109,32 @@ class Selection:
             self.feature_names_in_ = feature_names
 
     def _select(
-        self, scores: NDArray[np.float64], fits: list[list[list[FoldFit]]], smallest: bool = False
+        self,
+        scores: NDArray[np.float64],
+        fits: list[list[list[FoldFit]]],
+        ratios: list[Any],
+        smallest: bool = False,
     ) -> int:
-        """Select C, among equal scores the first or smallest; set attributes, return its index."""
+        """Select C and l1_ratio, the first or smallest of equal scores, and return the index of both."""
         self.scores_, self.fold_fits_ = scores, fits
-        unproven = unproven_of_folds(display_name(self), fits, self.Cs_)
+        n_cs, Cs = len(self.Cs_), np.tile(self.Cs_, len(ratios))
+        settings = [f"C={C:g}" for C in Cs]
+        if len(ratios) > 1:
+            settings = [f"l1_ratio={ratios[i // n_cs]:g}, {C}" for i, C in enumerate(settings)]
+            self.scores_ = scores.reshape(len(scores), len(ratios), n_cs)
+            starts = range(0, len(Cs), n_cs)
+            self.fold_fits_ = [[fold[start : start + n_cs] for start in starts] for fold in fits]
+        unproven = unproven_of_folds(display_name(self), fits, settings)
         if unproven:
             warn_of(unproven, 2)
-        means = self.scores_.mean(axis=0)
+        means = scores.mean(axis=0)
         if np.isnan(means).all():
             raise ValueError(
                 f"scoring of {MessageName(self, 'fit')} must give numbers. Got nan for every C."
             )
         equal = np.flatnonzero(means == np.nanmax(means))
-        best = int(equal[np.argmin(self.Cs_[equal])] if smallest else equal[0])
-        self.C_ = float(self.Cs_[best])
+        best = int(equal[np.argmin(Cs[equal])] if smallest else equal[0])
+        self.C_, self.l1_ratio_ = float(Cs[best]), ratios[best // n_cs]
         return best
 
     def _adopt(self, classifier: MarginClassifier) -> None:
@@ -150,10 +162,12 @@ class MarginClassifierCV(
     ``use_legacy_attributes=False``. The fitted attributes are those of the final classifier, and:
 
     - ``C_`` : float, the selected C.
+    - ``l1_ratio_`` : float or None, the selected `l1_ratio`.
     - ``Cs_`` : ndarray of float64, shape (n_cs,), all values of C.
-    - ``scores_`` : ndarray of float64, shape (n_folds, n_cs), the metric of every test set.
+    - ``scores_`` : ndarray of float64, shape (n_folds, n_cs), the metric of every test set; with
+      several `l1_ratio`, shape (n_folds, n_l1_ratios, n_cs).
     - ``fold_fits_`` : list of list of list, by fold, C and binary problem: `certificate`, `converged`,
-      `n_iter` and `solver`.
+      `n_iter` and `solver`; with several `l1_ratio`, by fold, `l1_ratio`, C and problem.
     - ``leave_one_out_`` : list of LeaveOneOut, for each C; only with ``cv="loo"``.
     - ``estimator_`` : the MarginClassifier fitted to all samples; only with ``refit=True``.
 
@@ -220,7 +234,11 @@ class MarginClassifierCV(
         "auto", "newton", "decomposition", "interior-point", "conjugate", "unlearning", "dcd"
     ] = _same("solver")
     penalty: str | Regulariser = _same("penalty")
-    l1_ratio: float | None = _same("l1_ratio")
+    l1_ratio: float | ArrayLike | None = parameter(
+        _Described("None, a number in [0, 1], or an array of them", lambda value: True),
+        "With penalty='elasticnet': the shares of the sum of |w_j| from which to select. None: 0.5.",
+        default=None,
+    )
     fit_intercept: bool = _same("fit_intercept")
     intercept_scaling: float = _same("intercept_scaling")
     penalize_intercept: bool = _same("penalize_intercept")
@@ -271,7 +289,7 @@ class MarginClassifierCV(
         check_method(self.calibration, caller)
         Cs = grid_of(self.Cs, caller)
         scoring = Scoring("accuracy" if self.scoring is None else self.scoring, None, caller)
-        estimator = self._classifier()
+        estimator = self._classifier(1.0, max(ratios_of(self.l1_ratio, caller)))
         vars(estimator)["_owner"] = self  # its errors name this classifier
         estimator.check_parameters()
         with noted() as unproven, exclusive(self, "fit"), restored_on_error(self):
@@ -322,16 +340,22 @@ class MarginClassifierCV(
         if self.calibration is not None:
             check_folds(folds, len(codes), caller)
         order = np.argsort(Cs, kind="stable")
-        scores, fits, paths = score_folds(
-            estimator, training_set, X, y, folds, Cs[order], scoring, sample_weight, self.n_jobs
-        )
         positions = np.argsort(order)  # in ascending order, of each value in Cs
+        ratios, by_ratio = ratios_of(self.l1_ratio, caller), []
+        for ratio in ratios:
+            estimator.l1_ratio = ratio
+            arguments = Cs[order], scoring, sample_weight, self.n_jobs
+            by_ratio.append(score_folds(estimator, training_set, X, y, folds, *arguments))
         names = valid.feature_names
         self._leave(Cs, valid.classes, training_set.samples.n_features, names)
-        fits = [[fold[position] for position in positions] for fold in fits]
-        best = self._select(scores[:, positions], fits)
+        scores = np.hstack([of_ratio[:, positions] for of_ratio, _, _ in by_ratio])
+        fits = [
+            [of_ratio[fold][position] for _, of_ratio, _ in by_ratio for position in positions]
+            for fold in range(len(folds))
+        ]
+        index, best = divmod(self._select(scores, fits, ratios), len(Cs))
         if self.calibration is not None:
-            of_best = [path.decision(positions[best]) for path in paths]
+            of_best = [path.decision(positions[best]) for path in by_ratio[index][2]]
             out_of_fold = scores_out_of_fold(folds, of_best, y, valid.classes, sample_weight, caller)
             self._calibrated = calibrated(self.calibration, out_of_fold, y, valid.classes, sample_weight)
         self._refit(X, y, sample_weight)
@@ -345,17 +369,18 @@ class MarginClassifierCV(
         is_exact = self.calibration is not None
         results = results_along(estimator, valid, sample_weight, groups, Cs, caller, is_exact)
         self._leave(Cs, valid.classes, valid.X.shape[1], valid.feature_names)
-        best = results[self._select(np.array([[1 - result.error for result in results]]), [], True)]
+        scores = np.array([[1 - result.error for result in results]])
+        best = results[self._select(scores, [], [estimator.l1_ratio], True)]
         self.leave_one_out_ = results
         if self.calibration is not None:
-            scores, (y, classes) = finite_scores(best, caller), (valid.y, valid.classes)
-            self._calibrated = calibrated(self.calibration, scores, y, classes, sample_weight)
+            left_out, (y, classes) = finite_scores(best, caller), (valid.y, valid.classes)
+            self._calibrated = calibrated(self.calibration, left_out, y, classes, sample_weight)
         self._refit(valid.X, valid.y, sample_weight)
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Train on all samples with the selected C."""
         if self.refit:
-            estimator = self._classifier(self.C_)
+            estimator = self._classifier(self.C_, self.l1_ratio_)
             if isinstance(self.penalty, Regulariser) and hasattr(self, "feature_names_in_"):
                 estimator.penalty = self.penalty.for_features(self.feature_names_in_.tolist())
             self.estimator_ = estimator.fit(X, y, sample_weight)
@@ -374,9 +399,9 @@ class MarginClassifierCV(
             scores, fits = partitioned_folds.score_partitions(partitioned, Cs, n_folds, metric)
             scanned = partitioned.scanned
             self._leave(Cs, scanned.classes, scanned.n_features, scanned.feature_names)
-            self._select(scores, fits)
+            self._select(scores, fits, [estimator.l1_ratio])
             if self.refit:
-                self.estimator_ = self._classifier(self.C_)
+                self.estimator_ = self._classifier(self.C_, self.l1_ratio_)
                 runs = partitioned.train(partitioned.problems([self.C_]))
                 fit = fit_of(scanned, runs, partitioned.absent())
                 self.estimator_.set_fitted(fit)
@@ -384,9 +409,9 @@ class MarginClassifierCV(
                 if not self.estimator_.converged_:
                     warn_of(not_converged(self.estimator_, fit), 2)
 
-    def _classifier(self, C: float = 1.0) -> MarginClassifier:
-        """Return the MarginClassifier for one value of C."""
-        params = self.get_params(deep=False)
+    def _classifier(self, C: float, l1_ratio: float | None) -> MarginClassifier:
+        """Return the MarginClassifier for one value of C and of l1_ratio."""
+        params = self.get_params(deep=False) | {"l1_ratio": l1_ratio}
         names = MarginClassifier().get_params(deep=False).keys()
         return MarginClassifier(C=C, **{name: params[name] for name in params if name in names})
 

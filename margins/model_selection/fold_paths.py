@@ -29,12 +29,12 @@ class FoldFit(NamedTuple):
     name: str = ""  # name of the class or pair of classes; empty with two classes
 
 
-def unproven_of_folds(who, fold_fits, Cs):
+def unproven_of_folds(who, fold_fits, settings):
     """Return the Unproven of the fits of folds that did not converge; None if all converged."""
     gaps = {
-        (f"fold {fold}, C={C:g}", problem.name): problem.certificate.gap
+        (f"fold {fold}, {setting}", problem.name): problem.certificate.gap
         for fold, of_fold in enumerate(fold_fits)
-        for C, fits in zip(Cs, of_fold, strict=True)
+        for setting, fits in zip(settings, of_fold, strict=True)
         for problem in fits
         if not problem.converged
     }

@@ -319,13 +319,15 @@ class CoefficientPathDisplay(Display):
         Raises
         ------
         ValueError
-            If the path has no coefficients, because of a kernel, if it has no such class, or if the
-            number of names differs from the number of features.
+            If the path has no coefficients, because of a kernel, if it has several `l1_ratio` or no
+            such class, or if the number of names differs from the number of features.
         """
         check("n_shown", cls.__name__, n_shown, Interval(0, np.inf, "left", integer=True))
         fitted = path.classifiers[0]
         if not hasattr(fitted, "coef_"):
             raise ValueError(f"path of {cls.__name__} must have the linear kernel. Got {path!r}.")
+        if path.l1_ratios is not None:
+            raise ValueError(f"path of {cls.__name__} must have one l1_ratio. Got {path!r}.")
         labels = path.classes.tolist()
         if label is not None and label not in labels:
             raise ValueError(

@@ -126,3 +126,21 @@ def test_numbers_of_all_kinds_are_values_of_C():
 def test_parameters_that_a_path_has_no_use_for_are_errors(name):
     with pytest.raises(TypeError, match=f"svm_path does not take '{name}'"):
         margins.svm_path(*tumours(), 3, **{name: 1})
+
+
+def test_several_l1_ratios_have_a_path_each():
+    X, y = tumours()
+    params = {"penalty": "elasticnet", "eps": 1e-3}
+    path = margins.svm_path(X, y, [1, 0.1], l1_ratio=np.array([0.5, 0]), **params)
+    assert path.Cs.tolist() == [1, 0.1, 1, 0.1] and path.l1_ratios.tolist() == [0.5, 0.5, 0, 0]
+    assert str(path) == "SVMPath(4 values of C, 0.1 to 1, with 2 of l1_ratio; 4 proven)"
+    for C, l1_ratio, fitted in zip(path.Cs, path.l1_ratios, path.classifiers, strict=True):
+        alone = margins.MarginClassifier(C=C, l1_ratio=l1_ratio, **params).fit(X, y)
+        assert fitted.get_params() == alone.get_params()
+        assert_agree(fitted, alone)
+    with pytest.raises(
+        ValueError, match=r"path of CoefficientPathDisplay must have one l1_ratio. Got SVM"
+    ):
+        margins.plotting.CoefficientPathDisplay.from_path(path)
+    with pytest.raises(ValueError, match=r"l1_ratio of svm_path must be .* Got \[2\]."):
+        margins.svm_path(X, y, l1_ratio=[2], **params)

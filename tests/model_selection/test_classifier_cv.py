@@ -326,3 +326,48 @@ TO_ACCURACY = "Objectives agree to eps; the check wants 1e-7 of coefficients."
 def test_scikit_learn_contract(params, expected):
     classifier = margins.MarginClassifierCV(cv=2, random_state=0, max_iter=100, **params)
     assert_passes_scikit_learn(classifier, dict.fromkeys(expected, TO_ACCURACY))
+
+
+@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}])
+def test_several_l1_ratios_are_searches_with_one_each(intercept):
+    X, y = few_tumours()
+    ratios, params = [0.5, 0, 0.95], {"penalty": "elasticnet", "Cs": [0.1, 0.01], "cv": 3} | intercept
+    search = margins.MarginClassifierCV(l1_ratio=ratios, calibration="sigmoid", **params).fit(X, y)
+    for index, ratio in enumerate(ratios):
+        one = margins.MarginClassifierCV(l1_ratio=ratio, calibration="sigmoid", **params).fit(X, y)
+        alone, [fit] = one.fold_fits_[2][1][0], search.fold_fits_[2][index][1]
+        assert one.l1_ratio_ == ratio and fit.certificate.gap < 0.021
+        assert_allclose(fit.certificate.primal, alone.certificate.primal, rtol=1e-6)
+        assert_array_equal(search.scores_[:, index], one.scores_)
+        if ratio == search.l1_ratio_:
+            assert_allclose(search.predict_proba(X), one.predict_proba(X), atol=1e-6)
+    best = search.scores_.mean(axis=0)[ratios.index(search.l1_ratio_), params["Cs"].index(search.C_)]
+    assert best == search.scores_.mean(axis=0).max()
+    assert search.estimator_.l1_ratio == search.l1_ratio_
+
+
+def test_a_fit_that_proves_nothing_names_its_l1_ratio():
+    search = margins.MarginClassifierCV(
+        Cs=[1.0], l1_ratio=[0.5, 0.9], penalty="elasticnet", eps=1e-15, max_iter=1
+    )
+    with pytest.warns(ConvergenceWarning, match=r"in \d+ fits of folds: .* l1_ratio=0.[59], C=1\."):
+        search.fit(*few_tumours())
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"l1_ratio": []}, "l1_ratio of MarginClassifierCV.fit must be a number in [0, 1], or an array"),
+        ({"l1_ratio": [0.5, 2]}, "array of at least one. Got [0.5, 2]."),
+        ({"l1_ratio": "0.5"}, "l1_ratio of MarginClassifierCV must be None or in [0, 1]. Got '0.5'."),
+        ({"l1_ratio": [0.5, 0.9], "penalty": "l1"}, "must be None unless penalty='elasticnet'. Got 0.9"),
+        (
+            {"l1_ratio": [0, 0.9], "cv": "loo"},
+            "penalty of MarginClassifierCV.fit must be 'l2'. Got 'ela",
+        ),
+    ],
+)
+def test_wrong_l1_ratios_are_errors(params, message):
+    with pytest.raises(ValueError) as error:
+        margins.MarginClassifierCV(**{"penalty": "elasticnet"} | params).fit(*few_tumours())
+    assert message in str(error.value)
