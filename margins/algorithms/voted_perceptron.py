@@ -34,6 +34,7 @@ class VotedPerceptron(NoiseTolerantClassifier):
 
     DOCUMENTED = {
         "coef_": None,
+        "n_features_": None,
         "intercept_": None,
         "dual_coef_": None,
         "mistakes_": MISTAKES,

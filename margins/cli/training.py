@@ -132,6 +132,7 @@ def messages_of(show, model=None):
 
 def report_of(name, parameters, classifier, shape, seconds):
     """Return the report that `train` prints, as a dict."""
+    from margins.estimators.fitted import n_features_of
     from margins.training.schemes import fitted_scheme
 
     classes = classifier.classes_.tolist()
@@ -142,6 +143,7 @@ def report_of(name, parameters, classifier, shape, seconds):
         "parameters": parameters,
         "n_samples": shape[0],
         "n_features": shape[1],
+        "n_features_in_use": n_features_of(classifier),
         "classes": classes,
         "solver": getattr(classifier, "solver_", None),
         "converged": bool(getattr(classifier, "converged_", True)),
@@ -166,6 +168,8 @@ def print_report(report, certified):
         ("samples", f"{report['n_samples']}, {sizes}"),
         ("solver", report["solver"]),
     ]
+    if report["n_features_in_use"] is not None and "penalty" in report["parameters"]:
+        pairs.insert(2, ("features in use", report["n_features_in_use"]))
     if certified:
         worst = max(certified, key=lambda certificate: certificate.gap)
         pairs.append(("proven" if len(certified) == 1 else "proven at least", worst))

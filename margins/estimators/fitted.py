@@ -144,6 +144,13 @@ def dense_coef(classifier):
     return coef.toarray() if is_sparse(coef) else coef
 
 
+def n_features_of(classifier):
+    """Return the number of features with a weight that is not 0; None if features have no weights."""
+    if not hasattr(classifier, "coef_"):
+        return None
+    return int(np.count_nonzero(abs(classifier.coef_).sum(axis=0)))
+
+
 def _spread_to_all_samples(dual, samples):
     """Return dual variables of all samples, 0 for those left out; shape (n_problems, n_samples)."""
     if len(samples.kept) == samples.n_samples:  # indexing would take longer than a Newton step

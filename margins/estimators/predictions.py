@@ -22,7 +22,7 @@ from margins.data.validation import (
 from margins.estimators._typed import ClassifierMixin, available_if
 from margins.estimators.algorithm import JOBS
 from margins.estimators.declared import Declared
-from margins.estimators.fitted import dense_coef, fitted_model
+from margins.estimators.fitted import dense_coef, fitted_model, n_features_of
 from margins.estimators.names import display_name
 from margins.linalg.threads import n_threads_of, team_of
 from margins.parameters import check
@@ -116,6 +116,12 @@ class PredictionsMixin(ClassifierMixin, Declared):
         scores = self._scores(validate_points(self, X))
         labels: NDArray[Any] = fitted_scheme(self).predict(scores, self.classes_)
         return labels
+
+    @property
+    def n_features_(self) -> int:
+        """The number of features with a weight that is not 0 in some binary problem; with `coef_`."""
+        self._own_coef("n_features_")
+        return int(n_features_of(self))
 
     @available_if(_has_weights)
     def sparsify(self) -> Self:

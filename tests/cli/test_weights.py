@@ -83,6 +83,13 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
     model = load(tmp_path / "model.skops")
     assert model.penalty == Bounded(-0.25, 0.5, L1()) and np.abs(model.coef_).max() <= 0.5
     assert run("certify", tmp_path / "model.skops", train_file).code == 0
+    for name in "text", "model.skops":
+        options = ("--penalty", "l1", "-C", "0.02", "--force")
+        lines = run("train", train_file, tmp_path / name, *options).out.splitlines()
+        assert next(line.split() for line in lines if "in use" in line) == ["features", "in", "use", "1"]
+        assert (
+            run("train", train_file, tmp_path / name, *options, "--json").json["n_features_in_use"] == 1
+        )
     for wrong, message in (
         (("--lower", "1", "--upper", "0"), "lower of Bounded must be at most upper. Got 1.0 and 0.0."),
         (("--lower", "3=0,0,1"), "A bound may be given only once. Got several of all: '3=0,0,1'."),

@@ -386,3 +386,12 @@ def test_explanation_names_the_penalty():
     text = str(margins.MarginClassifier(penalty=L2()).explain(X, y))
     assert "L2" not in text
     assert "minimise L1()" in str(margins.MarginClassifier(penalty="l1").explain(X, y))
+
+
+def test_features_in_use_are_those_of_any_class():
+    X, y = load_iris(return_X_y=True)
+    fit = margins.MarginClassifier(penalty="l1", C=0.01).fit(X, y)
+    expected = int((fit.coef_ != 0).any(axis=0).sum())
+    assert fit.n_features_ == fit.sparsify().n_features_ == expected < 4
+    with pytest.raises(AttributeError, match="needs a linear classifier"):
+        margins.MarginClassifier(kernel="rbf").fit(X, y).n_features_  # noqa: B018
