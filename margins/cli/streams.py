@@ -139,8 +139,8 @@ def _of_svmlight(classifier, sources, scale):
     if not len(largest):
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
     chunks = Chunks.from_svmlight(paths, n_features=len(largest), zero_based=zero_based)
-    model = with_columns(classifier, sources[0], None, scale)
     extremes, shape = sparse.csr_array(largest[np.newaxis]), (sum(rows.values()), len(largest))
+    model = with_columns(classifier, sources[0], extremes, scale)
     return _prepared(model, extremes, chunks, shape, notes)
 
 

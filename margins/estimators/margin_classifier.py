@@ -65,8 +65,6 @@ class MarginClassifier(DualWarmStartMixin, PlannedAlgorithm, BaseMarginClassifie
             return "solver", "'auto' or 'newton'", self.solver
         if self.multi_class != "ovr":
             return "multi_class", "'ovr'", self.multi_class
-        if self.regulariser() is not None:
-            return "penalty", "'l2'", self.penalty
         return super().why_not_in_partitions()
 
     def _fit_anywhere(self, X, y, sample_weight):

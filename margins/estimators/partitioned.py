@@ -85,7 +85,7 @@ def read_samples(estimator, X, y, sample_weight):
 def takes_partitions(estimator, X):
     """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors."""
     if is_large_map(X):
-        return estimator.why_not_in_partitions() is None
+        return estimator.why_not_in_partitions() is None and estimator.regulariser() is None
     return is_streamed(estimator, X)
 
 

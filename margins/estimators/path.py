@@ -224,12 +224,16 @@ def _fits_along(
     """Return the fits for ascending values of C, for each l1_ratio, the largest of which is set."""
     if takes_partitions(estimator, X):
         with partitioned_fit(estimator, X, y, sample_weight) as partitioned:
-            outcomes = partitioned.train(partitioned.problems(Cs))
-            n_problems = len(outcomes) // len(Cs)
+            outcomes = []
+            for ratio in ratios:
+                estimator.l1_ratio = ratio
+                partitioned.penalise(estimator.regulariser())
+                outcomes += partitioned.train(partitioned.problems(Cs))
+            n_problems = len(outcomes) // (len(Cs) * len(ratios))
             return [
                 fit_of(partitioned.scanned, outcomes[begin : begin + n_problems], partitioned.absent())
                 for begin in range(0, len(outcomes), n_problems)
-            ] * len(ratios)
+            ]
     training_set = estimator.training_set(X, y, sample_weight)
     if not training_set.is_kernel:
         n_problems, n_features = training_set.scheme.n_problems, training_set.samples.n_features

@@ -406,6 +406,9 @@ class _Proven:
             points: Any = solution.coef
             if rho > 0:
                 points = np.column_stack([points, solution.intercept / rho])
+            if partitioned.penalty is not None:
+                for w in solution.coef if solution.coef is not None else ():
+                    _check_bounds(w, partitioned.penalty.features)
             problems = partitioned.problems([self.optimum.C])
             outcomes = partitioned.train(problems, points)
             fit = fit_of(scanned, outcomes, partitioned.absent())

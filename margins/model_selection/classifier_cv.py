@@ -396,12 +396,19 @@ class MarginClassifierCV(
         metric = partitioned_folds.metric_of_counts(self.scoring, caller)
         with partitioned_fit(estimator, X, y, sample_weight, n_folds) as partitioned:
             partitioned_folds.check_scanned(partitioned, n_folds, metric, caller)
-            scores, fits = partitioned_folds.score_partitions(partitioned, Cs, n_folds, metric)
+            ratios, by_ratio = ratios_of(self.l1_ratio, caller), []
+            for ratio in ratios:
+                estimator.l1_ratio = ratio
+                partitioned.penalise(estimator.regulariser())
+                by_ratio.append(partitioned_folds.score_partitions(partitioned, Cs, n_folds, metric))
+            scores = np.hstack([of_ratio for of_ratio, _ in by_ratio])
+            fits = [[fit for _, of_ratio in by_ratio for fit in of_ratio[f]] for f in range(n_folds)]
             scanned = partitioned.scanned
             self._leave(Cs, scanned.classes, scanned.n_features, scanned.feature_names)
-            self._select(scores, fits, [estimator.l1_ratio])
+            self._select(scores, fits, ratios)
             if self.refit:
                 self.estimator_ = self._classifier(self.C_, self.l1_ratio_)
+                partitioned.penalise(self.estimator_.regulariser())
                 runs = partitioned.train(partitioned.problems([self.C_]))
                 fit = fit_of(scanned, runs, partitioned.absent())
                 self.estimator_.set_fitted(fit)

@@ -13,11 +13,13 @@ from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
 from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import PartitionedProblem, Setting
+from margins.partitions.proximal import ProximalRun
 from margins.partitions.requests import Confusion
 from margins.partitions.samples import FoldsOfRows, Sizes, codes_among, merged_classes
 from margins.partitions.start import stack, start_at_zero, start_of
 from margins.partitions.vectors import finished
 from margins.solvers.auto import plan_of_partitions
+from margins.solvers.penalised import Penalty
 from margins.solvers.specification import Specification
 from margins.training.fit import nothing_to_separate
 from margins.training.schemes import positive_codes
@@ -26,6 +28,7 @@ from margins.tuning import TUNING
 # Bytes that partitions keep per sample for one problem: a smooth loss needs products at two points,
 # other losses also dual variables and centres. And the number of Hessians that a run holds.
 BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
+ONE_EACH = np.array([1, -1])
 
 
 class Summary(NamedTuple):
@@ -44,6 +47,11 @@ class Summary(NamedTuple):
     def ordinary_sqnorms(self):
         """Stand-in for the squared norms of samples in memory: all that messages need."""
         return np.array([self.max_sqnorm])
+
+    @property
+    def signs(self):
+        """The labels of the two classes, as if each had one sample."""
+        return ONE_EACH
 
 
 class FitSettings(NamedTuple):
@@ -79,6 +87,7 @@ class PartitionedFit:
                     totals = self._by_class * scanned.totals_of(fold)
                     self._absent[fold] = classes_without(fold_name, totals, classes)
             self._subsample = None
+            self.penalise(specification.regulariser)
             if scanned.subsample is not None:
                 self._subsample = stack(scanned.subsample, scanned.classes, self._class_weights)
                 self.scanned = scanned._replace(subsample=None)  # the stacked subsample has copies
@@ -96,6 +105,22 @@ class PartitionedFit:
 
     def __exit__(self, *error):
         self._executor.forget(self._key)
+
+    def penalise(self, regulariser):
+        """Set the regulariser of the problems that follow; None: |w|^2 / 2."""
+        scanned, specification = self.scanned, self._settings.specification
+        specification = specification._replace(regulariser=regulariser)
+        self.penalty, self._settings = None, self._settings._replace(specification=specification)
+        if regulariser is None:
+            return
+        penalty = Penalty(regulariser, scanned.n_features, names=scanned.feature_names)
+        if penalty.start.any() or not self._setting([]).is_stored:
+            allowed = "have its minimum at w = 0" if penalty.start.any() else "be 'l2'"
+            raise ValueError(
+                f"penalty of {self._settings.name} must {allowed} with {scanned.n_features} features of "
+                f"samples that are never all in memory at once. Got {regulariser!r}."
+            )
+        self.penalty = penalty
 
     def problems(self, Cs, folds=(None,)):
         """Return a list of PartitionedProblem: all classes, for each C and fold."""
@@ -169,6 +194,7 @@ class PartitionedFit:
         weights = problem.C * self._by_class * scanned.totals_of(problem.fold)
         of_classes = np.array([weights[problem.positive], np.delete(weights, problem.positive).sum()])
         free, scaling = specification.has_free_intercept, specification.sq_intercept_scaling
+        loss_of_classes = loss_of(setting.loss, of_classes)
         summary = Summary(
             n_samples=scanned.n_samples,
             n_features=scanned.n_features,
@@ -177,18 +203,21 @@ class PartitionedFit:
             max_sqnorm=scanned.max_sqnorm + scaling,
             loss=losses[0],
             mean_loss=losses[1],
-            constant=loss_of(setting.loss, of_classes).constant_objective(
-                np.array([1, -1]), math.inf if free else scaling
-            ),
+            constant=loss_of_classes.constant_objective(ONE_EACH, math.inf if free else scaling),
         )
         start = start_at_zero(setting.n_weights, losses[0])
         if points is not None:
             start, specification = start._replace(w=points[number]), specification._replace(max_iter=1)
-        elif self._subsample is not None and setting.is_stored:
+        elif self._subsample is not None and setting.is_stored and self.penalty is None:
             required = losses[0].required_gap(specification.eps)
             start = start_of(self._subsample, problem, setting, required)
         end = settings.end_of_time
-        return NewtonRun(number, summary, specification, setting.is_stored, start, end)
+        if self.penalty is None:
+            return NewtonRun(number, summary, specification, setting.is_stored, start, end)
+        summary = summary._replace(constant=self.penalty.constant_objective(loss_of_classes, summary))
+        if free and points is None:
+            start.w[-1] = loss_of_classes.best_intercept(np.zeros(2), ONE_EACH) / math.sqrt(scaling)
+        return ProximalRun(number, summary, specification, start, end, self.penalty)
 
     def _setting(self, problems):
         """Return the setting of all partitions."""
@@ -196,6 +225,8 @@ class PartitionedFit:
         specification, by_class = settings.specification, self._by_class
         n_weights = scanned.n_features + (specification.sq_intercept_scaling > 0)
         is_stored, in_blocks = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
+        has_penalty = specification.regulariser is not None  # whose steps need stored Hessians
+        is_stored |= has_penalty and HESSIANS * 8 * n_weights**2 <= TUNING.partitions.state_bytes
         # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
         median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())

@@ -52,6 +52,7 @@ class NewtonRun:
         if summary.has_free_intercept:
             self._ridge[-1] = 0
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
+        self._last_primal = math.inf  # at the last point evaluated
         self._standing = Standing(summary.constant, 0.0)
         self._point = self._sums = None  # the last point evaluated, and its sums
         self._base_sums = self._hessian = None  # sums and Hessian at the base of the next evaluation
@@ -131,6 +132,10 @@ class NewtonRun:
             share = self._tuning.smoothing_share * self.loss.required_gap(self.specification.eps)
             return int(residual > share * self._primal)
         return int(0.5 * self._sqnorm(self._point, self._sums[0]) <= residual)
+
+    def _value(self, w):
+        """Return r(w)."""
+        return 0.5 * float(w @ (self._ridge * w))
 
     def _gradient(self, point, sums):
         return self._ridge * point.w - sums.combination
@@ -238,12 +243,13 @@ class NewtonRun:
     def _certify(self, w, evaluation):
         """Record what a pass has proven."""
         with np.errstate(over="ignore", invalid="ignore"):
-            primal = 0.5 * float(w @ (self._ridge * w)) + evaluation.loss
+            primal = self._value(w) + evaluation.loss
             for sums in evaluation.sums:
                 self._dual = max(self._dual, self._dual_value(sums))
             accurate_gap = math.inf
             if self.data.constant - self._dual < SMALL * self.data.constant:
                 accurate_gap = min(self._accurate_gap(w, primal, sums) for sums in evaluation.sums)
+        self._last_primal = primal
         standing = Standing(self.data.constant, self._length_of_features(w), accurate_gap)
         is_same = primal <= (1 + ACCURACY) * self._primal  # except for rounding
         if primal < self._primal or (is_same and accurate_gap < self._standing.accurate_gap):
@@ -317,7 +323,7 @@ class NewtonRun:
         error = unit_of(summary.n_features) * 2 * math.sqrt(primal * summary.max_sqnorm)
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
             ((loss,),) = yield (Accurate(self.problem, self._w),)
-            primal = 0.5 * float(self._w @ (self._ridge * self._w)) + loss
+            primal = self._value(self._w) + loss
             self._standing = self._standing.raised(primal - self._primal)
             self._primal = primal
             self.certificate = self._certificate()

@@ -126,6 +126,15 @@ class Penalty:
             intercepts += [inside, points[np.abs(points - inside).argmin()]]
         return value + float(min(map(objective, intercepts)))
 
+    def bound(self, terms, w, a, error, dual_sum, square):
+        """Return the largest feasible multiple t <= 1 of dual variables, its value, and `measures` of w.
+
+        a, shape (n,): their sum of alpha_k y_k, except for `error` in each element.
+        dual_sum, square: their sums of alpha_k and of D_k alpha_k^2.
+        """
+        scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
+        return scale, scale * dual_sum - 0.5 * scale * scale * square - conjugate, gap
+
     def certified(self, proof, claim, products):
         """Return the proof of a claim about a problem with a penalty."""
         data, loss, weights, hypothesis = claim.data, claim.loss, claim.weights, claim.hypothesis
@@ -138,8 +147,7 @@ class Penalty:
             excess = abs(label_sum(dual, data.signs))
             dual_sum, error = dual_sum - excess, error + excess * math.sqrt(data.max_sqnorm)
         w = hypothesis.w[:n] if isinstance(hypothesis, PrimalPoint) else np.zeros(n)
-        scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
-        value = scale * dual_sum - 0.5 * scale * scale * square - conjugate
+        scale, value, gap = self.bound(terms, w, a, error, dual_sum, square)
         best_dual = max(proof.best_dual, value if math.isfinite(value) else 0.0)
         proof = proof._replace(
             primal_scale=1.0, dual_scale=scale, best_dual=best_dual, is_current=True, products=products

@@ -377,8 +377,6 @@ def test_what_takes_only_the_ridge_says_so():
     X, y = samples(0)
     with pytest.raises(ValueError, match=r"penalty of .* must be 'l2'. Got 'l1'"):
         margins.leave_one_out(margins.MarginClassifier(penalty="l1"), X, y)
-    with pytest.raises(ValueError, match=r"penalty of .* must be 'l2'"):
-        margins.MarginClassifier(penalty="l1").fit(margins.data.chunks.Chunks.of_rows(X, y, n_rows=10))
 
 
 def test_explanation_names_the_penalty():
