@@ -137,8 +137,7 @@ class ProximalNewtonSolver(Solver):
             self._evaluate()
             strength = self._first_strength() if self._start is None else 1.0
             if strength > 1:
-                self._set_strength(strength)
-                self._evaluate()
+                self._change_strength(strength)
 
     def _move_intercept(self, curvature):
         """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
@@ -173,12 +172,18 @@ class ProximalNewtonSolver(Solver):
             return False
         return not (self._strength * self.alpha > NEAR_BOUND * self._upper).any()
 
-    def _weaken(self):
-        """Divide C by less from now on."""
-        if self._losses.is_smoothed:
+    def _change_strength(self, strength):
+        """Divide C by another number from now on."""
+        ratio = self._strength / strength
+        if self._losses.is_smoothed and self._strength > 1:
             self._centre[:] = self.alpha
-        self._set_strength(max(self._tuning.weaker * self._strength, 1.0))
-        self._evaluate()
+        self._set_strength(strength)
+        if self._losses.is_smoothed:
+            self._evaluate()
+        else:
+            self.alpha *= ratio
+            self._total *= ratio
+            self._bound()
 
     def _set_strength(self, strength):
         """Divide C by a number, and smooth a loss to suit dual variables as large as now."""
@@ -198,15 +203,19 @@ class ProximalNewtonSolver(Solver):
         self._sizes = upper, curvature
 
     def _evaluate(self):
-        """Compute the dual variables and their sum at w, and the bounds that they give."""
-        data, terms, n = self._data, self._terms, self._n
+        """Compute the dual variables and their sum at w, and what they prove."""
+        data = self._data
         if self._is_free:
             shift = self._losses.shift(self.margins, data.signs)
             self.w[-1] += shift / self._rho
             self.margins += shift * data.signs
         self._residual = self._losses.evaluate(self.margins, self.alpha, self._free)[0]
         self._total = combination(data, self._all, self.alpha)
-        a, w = self._total[:n], self.w[:n]
+        self._bound()
+
+    def _bound(self):
+        """Compute what the weights and the dual variables prove."""
+        terms, a, w = self._terms, self._total[: self._n], self.w[: self._n]
         scale, conjugate, self._gap_of_terms = measures(terms, w, a, INSIDE)
         square = float(self.alpha @ (self._loss.diag * self.alpha))
         value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
@@ -239,7 +248,7 @@ class ProximalNewtonSolver(Solver):
                     n_passes += 1
                 has_moved = self._step() or not is_final
                 if self._strength > 1 and not self._is_inside:
-                    self._weaken()
+                    self._change_strength(max(self._tuning.weaker * self._strength, 1.0))
                     least = math.inf
                 n_passes += 3
                 n_stalled = 0 if self._gap < least else n_stalled + 1
