@@ -280,7 +280,7 @@ class DriverTuning:
 
 @dataclass(frozen=True)
 class ProximalTuning:
-    """Ends of the sweeps in a Newton step with a regulariser."""
+    """Newton steps with a regulariser."""
 
     tolerance: float = 0.01  # a sweep that gains this share of all gains of a step ends it
     max_sweeps: int = 200
@@ -288,10 +288,10 @@ class ProximalTuning:
     # columns, it costs more
     max_sweeps_of_face: int = 8
     max_sweeps_of_columns: int = 30
-    # first_strength, weaker: the strength of r in the first step, as a share of that at which no weight
-    # moves, and in each of the next ones, as a share of the last
-    first_strength: float = 0.2
-    weaker: float = 0.3
+    # first_divisor, next_divisor: by what C is divided in the first step, as a share of that at which no
+    # weight moves, and in each of the next ones, as a share of the last
+    first_divisor: float = 0.2
+    next_divisor: float = 0.3
     patience: int = 20  # the solver stops after this many steps in a row without a smaller gap
     # a step is over at most so many weights, or twice as many as are not at the centre of r
     min_candidates: int = 200

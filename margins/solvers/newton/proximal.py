@@ -58,7 +58,7 @@ SOLVED, SLOW = 0.1, 0.5
 NEAR_BOUND = 0.5
 # An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
 LITTLE_L1 = 0.1
-MOST_STRENGTH = 1e8
+MOST_DIVISOR = 1e8
 # Dual variables are scaled to this share of what is feasible.
 INSIDE = 1 - 1e-13
 
@@ -108,7 +108,7 @@ class ProximalNewtonSolver(Solver):
             curvature = smoothing_curvature(upper, data.ordinary_sqnorms)
             self._centre = np.array(alpha)
         self._curvature, self._upper, total = curvature, upper, float(curvature.sum())
-        self._set_strength(1.0)
+        self._set_divisor(1.0)
         self.alpha, self._free = np.empty(m), np.empty(m, dtype=np.int8)
         self._hessian = None
         if self._is_stored:
@@ -135,9 +135,9 @@ class ProximalNewtonSolver(Solver):
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
-            strength = self._first_strength() if self._start is None else 1.0
-            if strength > 1:
-                self._change_strength(strength)
+            divisor = self._first_divisor() if self._start is None else 1.0
+            if divisor > 1:
+                self._change_divisor(divisor)
 
     def _move_intercept(self, curvature):
         """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
@@ -149,35 +149,35 @@ class ProximalNewtonSolver(Solver):
         self.w[-1] = min(max(now, terms.lower), terms.upper)
         self.margins += (self.w[-1] - before) * self._rho * signs
 
-    def _first_strength(self):
+    def _first_divisor(self):
         """Return by what C is divided first: few weights move, or margins change by about 1."""
         d, terms = self._data.rows.n_features, self._terms
         sizes = np.flatnonzero(terms.l1[:d] > LITTLE_L1 * terms.ridge[:d])
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if len(sizes):
                 largest = float(np.max(np.abs(self._total[sizes]) / terms.l1[sizes]))
-                largest *= self._tuning.first_strength
+                largest *= self._tuning.first_divisor
             elif self._losses.is_smoothed:
                 step = np.where(terms.ridge > 0, self._total[: self._n] / terms.ridge, 0.0)
                 step = np.append(step, np.zeros(len(self.w) - self._n))
                 largest = float(np.max(np.abs(products(self._data, self._all, step))))
             else:
                 return 1.0
-        return min(max(largest, 1.0), MOST_STRENGTH)
+        return min(max(largest, 1.0), MOST_DIVISOR)
 
     @property
     def _is_inside(self):
         """True if no dual variable of a smoothed loss is near its bound: a larger C changes nothing."""
         if not self._losses.is_smoothed:
             return False
-        return not (self._strength * self.alpha > NEAR_BOUND * self._upper).any()
+        return not (self._divisor * self.alpha > NEAR_BOUND * self._upper).any()
 
-    def _change_strength(self, strength):
+    def _change_divisor(self, divisor):
         """Divide C by another number from now on."""
-        ratio = self._strength / strength
-        if self._losses.is_smoothed and self._strength > 1:
+        ratio = self._divisor / divisor
+        if self._losses.is_smoothed and self._divisor > 1:
             self._centre[:] = self.alpha
-        self._set_strength(strength)
+        self._set_divisor(divisor)
         if self._losses.is_smoothed:
             self._evaluate()
         else:
@@ -185,19 +185,19 @@ class ProximalNewtonSolver(Solver):
             self._total *= ratio
             self._bound()
 
-    def _set_strength(self, strength):
+    def _set_divisor(self, divisor):
         """Divide C by a number, and smooth a loss to suit dual variables as large as now."""
-        self._strength, self._current = strength, self._terms
+        self._divisor, self._current = divisor, self._terms
         upper, curvature, factor = self._upper, self._curvature, 1.0
         if self._centre is not None:
             used = upper > 0
-            largest = strength * float(np.max(self._centre[used] / upper[used]))
+            largest = divisor * float(np.max(self._centre[used] / upper[used]))
             factor = self._newton.first_factor * (min(largest, 1.0) or 1.0)
-        if strength > 1:
-            upper, curvature = upper / strength, curvature / strength
+        if divisor > 1:
+            upper, curvature = upper / divisor, curvature / divisor
             if self._n > self._data.rows.n_features:  # the intercept moves as for the whole C
                 ridge, l1 = self._terms.ridge.copy(), self._terms.l1.copy()
-                ridge[-1], l1[-1] = ridge[-1] / strength, l1[-1] / strength
+                ridge[-1], l1[-1] = ridge[-1] / divisor, l1[-1] / divisor
                 self._current = self._terms._replace(ridge=ridge, l1=l1)
         self._losses = SmoothLoss(self._centre, upper, curvature, factor, not self._loss.is_smooth)
         self._sizes = upper, curvature
@@ -235,7 +235,7 @@ class ProximalNewtonSolver(Solver):
             for _ in range(self._newton.max_steps):
                 if self._gap <= share * self._best.value or time_is_over():
                     break
-                is_final = self._strength == 1 or self._is_inside
+                is_final = self._divisor == 1 or self._is_inside
                 is_smoothed = self._losses.is_smoothed and is_final
                 if is_final:
                     self._current = self._terms
@@ -247,8 +247,8 @@ class ProximalNewtonSolver(Solver):
                     self._evaluate()
                     n_passes += 1
                 has_moved = self._step() or not is_final
-                if self._strength > 1 and not self._is_inside:
-                    self._change_strength(max(self._tuning.weaker * self._strength, 1.0))
+                if self._divisor > 1 and not self._is_inside:
+                    self._change_divisor(max(self._tuning.next_divisor * self._divisor, 1.0))
                     least = math.inf
                 n_passes += 3
                 n_stalled = 0 if self._gap < least else n_stalled + 1
@@ -329,7 +329,7 @@ class ProximalNewtonSolver(Solver):
         """Return the objective with the losses smoothed."""
         value, (upper, curvature) = value_of(self._current, w[: self._n]), self._sizes
         if self._loss.is_smooth:
-            return value + self._loss.value(margins) / self._strength
+            return value + self._loss.value(margins) / self._divisor
         sigma, slacks = self._losses.factor * curvature, 1 - margins
         alpha = np.clip(self._centre + sigma * slacks, 0, upper)
         change = alpha - self._centre
@@ -346,7 +346,7 @@ class ProximalNewtonSolver(Solver):
 
     def _direction(self, candidates):
         """Return the change of the weights that minimises the model (ndarray), and its gain (float)."""
-        n, factor = self._n, self._losses.factor / self._strength
+        n, factor = self._n, self._losses.factor / self._divisor
         model, shift_of = self._model(candidates, factor)
         tuning = self._tuning
         few = tuning.max_sweeps_of_face
