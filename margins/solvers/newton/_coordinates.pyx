@@ -201,6 +201,17 @@ cdef class Columns:
                 first[j], second[j] = a + b, c + d
         return sums, squares
 
+    def add_products(self, const double[::1] step not None, double[::1] out not None):
+        """Add sum_j step_j x_kj to element k of a vector over the samples."""
+        cdef Py_ssize_t j, p, start
+        with nogil:
+            for j in range(self.n_features):
+                if step[j] == 0:
+                    continue
+                start = self.starts[j]
+                for p in range(start, self.starts[j + 1]):
+                    out[self.sample(start, p)] += step[j] * self.values[p]
+
     cdef inline Py_ssize_t sample(self, Py_ssize_t start, Py_ssize_t p) noexcept nogil:
         """Return the sample of element p, of a column that begins at `start`."""
         return p - start if self.samples is None else self.samples[p]

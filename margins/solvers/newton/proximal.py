@@ -257,6 +257,8 @@ class ProximalNewtonSolver(Solver):
                 is_over = not (has_moved or is_smoothed) or n_stalled >= self._tuning.patience
                 if is_over:
                     break
+            if self._hessian is None:  # without the rounding of changes
+                self.margins = products(self._data, self._all, self.w)
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
         assign_balanced(run.weights, self._data, alpha, self._upper, total)
         point = PrimalPoint(self.w, self.margins, self._rho, run.weights)
@@ -291,17 +293,26 @@ class ProximalNewtonSolver(Solver):
     def _follow(self, direction, gain, objective):
         """Move along a direction, if that reduces the objective, and return by how much."""
         w, t, n = self.w + direction, 1.0, self._n
-        margins = products(self._data, self._all, w)
+        margins = self._margins_at(w)
         won = objective - self._objective(w, margins)
         if won < DECREASE * gain:
             t = self._length(direction, margins)
             w = self.w + t * direction
             w[:n] = np.clip(w[:n], *self._terms[3:])
-            margins = products(self._data, self._all, w)
+            margins = self._margins_at(w)
             won = objective - self._objective(w, margins)
         if won > 0:
             self.w, self.margins = w, margins
         return won
+
+    def _margins_at(self, w):
+        """Return w.y_k of all samples; if there are columns, by those whose weights change."""
+        if self._hessian is not None:
+            return products(self._data, self._all, w)
+        change = w - self.w
+        scores = np.full(len(self.margins), self._rho * change[-1] if self._rho > 0 else 0.0)
+        self._columns.add_products(change, scores)
+        return self.margins + self._data.signs * scores
 
     def _length(self, direction, trial_margins):
         """Return the length of a step below 1 at which the derivative of the objective is about 0."""
