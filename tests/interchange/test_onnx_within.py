@@ -51,10 +51,11 @@ def data(name):
     return StandardScaler().fit_transform(X).astype(np.float32), y
 
 
-def outputs_of(model, *parts):
+def outputs_of(model, *parts, **options):
     """What the converted model computes of each part of the samples."""
     register_converters()
-    exported = skl2onnx.to_onnx(model, parts[0][:1], options={"zipmap": False}, target_opset=17)
+    options["zipmap"] = False
+    exported = skl2onnx.to_onnx(model, parts[0][:1], options=options, target_opset=17)
     session = onnxruntime.InferenceSession(exported.SerializeToString())
     return [session.run(None, {session.get_inputs()[0].name: X}) for X in parts]
 
@@ -175,6 +176,9 @@ def test_what_is_wrong_within_skl2onnx_is_wrong_for_scores_and_right_for_probabi
     assert_array_equal(outputs_of(several, X[:100])[0][0], several.decision_function(X[:100]) > 0.5)
     several = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
     assert_array_equal(outputs_of(several, X[:100])[0][0], several.predict(X[:100]))
+    two = OneVsRestClassifier(margins.MarginClassifier()).fit(X, y)
+    assert_array_equal(outputs_of(two, X)[0][0], two.decision_function(X) > 0.5)
+    assert_array_equal(outputs_of(two, X, raw_scores=True)[0][0], two.predict(X))
     bagged = BaggingClassifier(classifier(), n_estimators=4, random_state=0).fit(X, y)
     assert outputs_of(bagged, X[:100])[0][0].shape == (4,)
     bagged = BaggingClassifier(LogisticRegression(), n_estimators=4, random_state=0).fit(X, y)
