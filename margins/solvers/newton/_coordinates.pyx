@@ -610,14 +610,14 @@ cdef class ColumnModel(Model):
 
     cdef void _fill_dense(self, Py_ssize_t n, double[:, ::1] matrix):
         """Add the products of the first n columns of the face, which are dense."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, j, m = self.columns.n_samples
         cdef const Py_ssize_t[::1] starts = self.columns.starts
         with nogil:
             for i in range(n):
                 self.trial[:] = 0
                 self._axpy(self.face[i], 1, &self.trial[0])
                 for j in range(i + 1):
-                    matrix[i, j] = dot_of(&self.columns.values[starts[self.face[j]]], &self.trial[0], self.trial.shape[0])
+                    matrix[i, j] = dot_of(&self.columns.values[starts[self.face[j]]], &self.trial[0], m)
 
     cdef int _fill_by_samples(self, Py_ssize_t n, double[:, ::1] matrix) except -1:
         """Add the same of sparse columns, sample by sample: most products of two columns are 0."""
