@@ -464,6 +464,11 @@ class MarginClassifierCV(
         check_is_fitted(self, "estimator_")
         return self.estimator_
 
+    @property
+    def n_features_(self) -> int:
+        """The number of features in use of the classifier with the selected C."""
+        return self._selected.n_features_
+
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the scores of each binary problem: ndarray, shape (n_samples, n_problems)."""
         return np.asarray(fitted_model(self._selected).scores(validate_points(self, X)))

@@ -390,6 +390,7 @@ def test_features_in_use_are_those_of_any_class():
     X, y = load_iris(return_X_y=True)
     fit = margins.MarginClassifier(penalty="l1", C=0.01).fit(X, y)
     expected = int((fit.coef_ != 0).any(axis=0).sum())
-    assert fit.n_features_ == fit.sparsify().n_features_ == expected < 4
+    search = margins.MarginClassifierCV(penalty="l1", Cs=[0.01], cv=2).fit(X, y)
+    assert fit.n_features_ == search.n_features_ == fit.sparsify().n_features_ == expected < 4
     with pytest.raises(AttributeError, match="needs a linear classifier"):
         margins.MarginClassifier(kernel="rbf").fit(X, y).n_features_  # noqa: B018
