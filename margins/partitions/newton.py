@@ -320,7 +320,8 @@ class NewtonRun:
         summary, primal = self.data, self._primal
         if not 0 < primal < math.inf:
             return
-        error = unit_of(summary.n_features) * 2 * math.sqrt(primal * summary.max_sqnorm)
+        length = float(np.linalg.norm(self._w))
+        error = unit_of(summary.n_features) * 2 * length * math.sqrt(summary.max_sqnorm)
         if summary.mean_loss.max_sensitivity(summary.n_samples, error, primal) > NEGLIGIBLE:
             ((loss,),) = yield (Accurate(self.problem, self._w),)
             primal = self._value(self._w) + loss

@@ -84,6 +84,18 @@ def test_paths_of_sparse_chunks_and_certificates():
         margins.certify(wrong, chunks)
 
 
+def test_a_certificate_is_that_of_the_coefficients_however_large_they_are():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=100), np.arange(100) % 2
+    X = np.column_stack([x, x + 1e-8 * rng.normal(size=100)])
+    fit = margins.MarginClassifier(penalty="l1", loss="hinge", fit_intercept=False).fit(X, y)
+    fit.penalty, fit.coef_ = Weighted(1e-12, L1()), np.array([[-1e11, 1e11]])
+    [alone], [one] = (
+        margins.certify(fit, *data).certificates for data in [(X, y), (Chunks.of_rows(X, y, n_rows=30),)]
+    )
+    assert one.primal == pytest.approx(alone.primal, rel=1e-14)
+
+
 def test_searches_of_several_l1_ratios_share_the_folds():
     X, y = samples()
     chunks, params = chunks_of(X, y, 4), {"penalty": "elasticnet", "Cs": [1, 0.01], "cv": 3}
