@@ -124,7 +124,7 @@ class ProximalRun(NewtonRun):
 
     def _dual_value(self, sums):
         value = self._bound_of(sums)[1]
-        return value if math.isfinite(value) else -math.inf
+        return max(value, 0.0) if math.isfinite(value) else 0.0
 
     def _accurate_gap(self, w, primal, sums):
         scale, value, _, _ = self._bound_of(sums)

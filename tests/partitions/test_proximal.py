@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from partitioned_problems import chunks_of
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.data.chunks import Chunks
@@ -94,6 +95,14 @@ def test_a_certificate_is_that_of_the_coefficients_however_large_they_are():
         margins.certify(fit, *data).certificates for data in [(X, y), (Chunks.of_rows(X, y, n_rows=30),)]
     )
     assert one.primal == pytest.approx(alone.primal, rel=1e-14)
+
+
+def test_nothing_proven_is_a_bound_of_zero():
+    X, y = samples(scale=100)
+    fit = margins.MarginClassifier(penalty="elasticnet", max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        fit.fit(chunks_of(X, y, 4))
+    assert fit.certificates_[0].dual == 0 and fit.certificates_[0].gap == np.inf
 
 
 def test_searches_of_several_l1_ratios_share_the_folds():
