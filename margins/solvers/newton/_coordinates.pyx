@@ -353,8 +353,9 @@ cdef class Model:
         cdef double[::1] step, slope
         cdef int _
         for _ in range(MAX_FACES):
+            PyErr_CheckSignals()  # a face of thousands takes a second
             n = self._set_face(n_moving)
-            if n < 2 or not is_cut:
+            if n < 2 or not is_cut or time_is_over():
                 break
             step, slope = np.zeros(n), np.array(self.residual[:n])
             if n > self.few or not self._solve_directly(step, n):
