@@ -312,11 +312,12 @@ class _Changed(Regulariser):
         return np.broadcast_to(np.asarray(values, dtype=np.float64), n_features).copy()
 
     def __repr__(self) -> str:
-        arrays = {name: np.asarray(getattr(self, name)) for name in self.NAMES}
-        numbers = (
-            f"{name}={np.array2string(array, threshold=8, edgeitems=2, separator=', ')}"
-            for name, array in arrays.items()
-        )
+        def text(value: Any) -> str:
+            if isinstance(value, dict):
+                return reprlib.repr(value)
+            return np.array2string(np.asarray(value), threshold=8, edgeitems=2, separator=", ")
+
+        numbers = (f"{name}={text(getattr(self, name))}" for name in self.NAMES)
         return f"{type(self).__name__}({', '.join(numbers)}, penalty={self.penalty!r})"
 
 

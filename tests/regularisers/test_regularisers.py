@@ -142,6 +142,7 @@ def test_features_without_a_number_keep_the_number_of_the_penalty():
     named = Bounded({"a": -np.inf}, {"b": 4, "c": 5}, inner)
     assert copy.deepcopy(named) == named != Bounded({"a": -np.inf}, {"b": 4, "c": 6}, inner)
     assert repr(named).startswith("Bounded(lower={'a': -inf}, upper={'b': 4.0, 'c': 5.0}, penalty=Bou")
+    assert len(repr(Bounded({f"gene{j}": 0 for j in range(20000)}))) < 200  # messages have it
     ridge, _, centre, lower, upper = named.for_features(["b", "a", "c"]).terms(3)
     assert ridge.tolist() == [2, 1, 1] and centre.tolist() == [3, 1, 3]
     assert lower.tolist() == [0, -np.inf, 0] and upper.tolist() == [4, np.inf, 5]
