@@ -301,16 +301,16 @@ class NewtonRun:
         return 0.5 * length * length + share * share * primal
 
     def _dual_value(self, sums):
-        """Return the dual value of the best multiple of the balanced dual variables, or -inf."""
+        """Return the dual value of the best multiple of the balanced dual variables, or 0."""
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)
         if self.data.has_free_intercept:
             excess = abs(float(sums.combination[-1])) / math.sqrt(self.data.sq_intercept_scaling)
             square = (math.sqrt(max(square, 0.0)) + excess * math.sqrt(self.data.max_sqnorm)) ** 2
             dual_sum -= excess
-        if not (dual_sum > 0 and 0 < square < math.inf):
-            return -math.inf
-        scale = dual_sum / square
+        if not (dual_sum > 0 and 0 <= square < math.inf):
+            return 0.0
+        scale = dual_sum / square if square > 0 else 1.0
         if self.loss.has_upper_bounds:
             scale = min(scale, 1.0)
         return scale * dual_sum - 0.5 * scale * scale * square

@@ -125,6 +125,14 @@ def test_samples_that_are_much_longer_than_most_have_a_wider_smoothing():
     assert_agree(partitioned, margins.MarginClassifier(**options).fit(X, y))
 
 
+@each_loss
+@pytest.mark.parametrize("n_features", [1, 7])
+def test_samples_without_any_element_have_a_proof(loss, n_features):
+    X, y = np.zeros((6, n_features)), np.arange(6) % 2
+    fit = margins.MarginClassifier(loss=loss, fit_intercept=False).fit(chunks_of(X, y, 3))
+    assert fit.converged_ and fit.certificates_[0].dual == 6
+
+
 def test_rounding_is_stated_where_C_is_large():
     X, y = problem(m=500, noise=0.01)
     X *= 100
