@@ -213,7 +213,9 @@ class Loss(ABC):
         dual : ndarray of float64, shape (m,)
             Feasible dual variables alpha_k.
         """
-        return self.value_of_slacks(slacks) - float(dual @ (slacks - 0.5 * self.diag * dual))
+        losses = self.value_of_slacks(slacks)
+        gap = losses - float(dual @ (slacks - 0.5 * self.diag * dual))
+        return max(gap, 1e-15 * losses)  # rounding of the difference
 
     def max_sensitivity(self, n_samples, error, primal):
         """Return an upper bound of `sensitivity` if w.y_k change by at most `error`; inf: unknown."""

@@ -120,6 +120,11 @@ def test_a_solver_that_is_not_applicable_is_an_error_with_the_reason():
             getattr(Auto(loss=ModifiedHuber, solver="conjugate"), call)(X, y)
 
 
+def test_the_gap_of_samples_at_the_optimum_is_not_below_zero():
+    slacks = np.random.default_rng(0).random((100, 50))
+    assert all(ModifiedHuber(1.0).gap_of_samples(each, 2 * each) > 0 for each in slacks)
+
+
 def test_the_plan_is_explained():
     explanation = Auto(loss=ModifiedHuber).explain(*noisy(noise=3.0))
     assert explanation.loss == "modified_huber"
