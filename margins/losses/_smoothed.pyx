@@ -38,6 +38,7 @@ cdef Py_ssize_t N_READ = 6
 
 # Growth of the `factor` of smoothed losses.
 cdef double GROWTH = 2
+smoothing_growth = GROWTH   # for callers in Python
 
 # The best intercept is found when sum_k l_k alpha_k is this share of sum_k alpha_k, or after MAX_SHIFTS changes.
 cdef double BALANCED = 1e-10

@@ -292,7 +292,7 @@ class _Changed(Regulariser):
                     f"Got {unknown!r}. {hint}"
                 )
             others = getattr(changed.penalty.terms(len(names)), term) if term else np.ones(len(names))
-            values = [numbers.get(*feature) for feature in zip(names, others, strict=True)]
+            values = [numbers.get(feature, other) for feature, other in zip(names, others, strict=True)]
             setattr(changed, name, np.array(values, dtype=np.float64))
         return changed
 

@@ -28,7 +28,7 @@ from margins.data._passes import combination, products
 from margins.data.binary_data import of_each
 from margins.linalg.threads import one_thread, time_is_over
 from margins.losses._line_search import StepLengths, max_derivatives
-from margins.losses._smoothed import SmoothLoss, smoothing_curvature
+from margins.losses._smoothed import SmoothLoss, smoothing_curvature, smoothing_growth
 from margins.regularisers import Terms
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.newton._coordinates import (
@@ -241,7 +241,7 @@ class ProximalNewtonSolver(Solver):
                     self._current = self._terms
                 if is_smoothed and (self._gap_of_terms <= SOLVED * self._residual or not has_moved):
                     # With a larger factor fewer samples are free, and steps gain less.
-                    growth = 2.0 if self._residual > SLOW * self._last_residual else 1.0
+                    growth = smoothing_growth if self._residual > SLOW * self._last_residual else 1.0
                     self._last_residual = self._residual
                     self._losses.recentre(self.alpha, growth)
                     self._evaluate()
