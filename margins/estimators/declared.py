@@ -57,8 +57,6 @@ n_accesses_ : int
     Number of sample accesses, with or without an update, summed over the binary problems: a measure of
     work that does not depend on the machine.
 n_features_in_ : int
-n_features_ : int
-    Number of features with a weight that is not 0 in some binary problem. Only with the linear kernel.
 feature_names_in_ : ndarray of str, shape (n_features,)
     Only if X has string column names.
 """
