@@ -16,7 +16,6 @@ cdef class SmoothLoss:
     cdef const double* upper_of(self, Py_ssize_t begin) noexcept nogil
     cdef const double* curvature_of(self, Py_ssize_t begin) noexcept nogil
     cdef const double* centre_of(self, Py_ssize_t begin) noexcept nogil
-    cdef void reduce_smoothing(self, const double[::1] dual)
     cdef double dual_variables(
         self, const double[::1] products, double[::1] dual, int8_t[::1] free, double* total
     ) except? -1 nogil

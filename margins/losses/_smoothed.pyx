@@ -102,7 +102,7 @@ def _stored(values):
 cdef class SmoothLoss:
     """Smooth losses of some samples.
 
-    centre, shape (m,): c_k, which `reduce_smoothing` changes; None: 0, for a loss that is smooth itself.
+    centre, shape (m,): c_k, which `recentre` changes; None: 0, for a loss that is smooth itself.
     upper, shape (m,): u_k; inf: no upper bound.
     curvature, shape (m,): sigma_k is `factor` times this.
     is_smoothed: True: the loss approximates a loss that is not smooth.
@@ -132,14 +132,11 @@ cdef class SmoothLoss:
         """Their centre."""
         return &self.centre[begin] if self.centre is not None else NOUGHT
 
-    cdef void reduce_smoothing(self, const double[::1] dual):
-        """Reduce the smoothing, with these dual variables as the centre."""
-        self.recentre(dual)
-
-    def set_factor(self, double factor):
-        """Set `factor`, on which the smoothing depends."""
+    def recentre(self, const double[::1] dual not None, double growth=GROWTH):
+        """Set the centre to these dual variables, and multiply `factor`: the loss is smoothed less."""
         cdef SmoothLoss part
-        self.factor = factor
+        self.centre[:] = dual
+        self.factor *= growth
         if self.parts is not None:  # the parts share its arrays
             for _, part in self.parts:
                 part.factor = self.factor
@@ -351,11 +348,6 @@ cdef class SmoothLoss:
         with nogil:
             self._balance(products, labels, shift, &balance, &total, &second)
         return balance, total, second
-
-    def recentre(self, const double[::1] dual not None, double growth=GROWTH):
-        """Set the centre to these dual variables, and multiply `factor`."""
-        self.centre[:] = dual
-        self.set_factor(growth * self.factor)
 
     def shift(self, const double[::1] products not None, const int8_t[::1] labels not None):
         """Call `best_shift` from Python."""

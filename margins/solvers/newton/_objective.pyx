@@ -173,7 +173,7 @@ cdef class Objective:
             # Smoothing causes most of the gap, so reduce it.
             is_reduced = self.losses.is_smoothed and 0.5 * _dot(self.gradient, self.gradient) <= self.point.residual
             if is_reduced:
-                self.losses.reduce_smoothing(self.point.dual)
+                self.losses.recentre(self.point.dual)
                 self._evaluate()
             if not self._step() and not is_reduced:
                 break
