@@ -16,8 +16,7 @@ from margins.partitions.newton import NewtonRun
 from margins.partitions.requests import Slopes
 from margins.solvers.newton._coordinates import StoredModel, measures, movable, value_of
 from margins.solvers.newton.proximal import LARGEST, LEAST, SMALLEST, SURE
-from margins.solvers.penalised import LEFT
-from margins.solvers.proof import CANCELLED, is_nothing, unit_of
+from margins.solvers.proof import unit_of
 from margins.tuning import TUNING
 
 
@@ -128,12 +127,8 @@ class ProximalRun(NewtonRun):
 
     def _accurate_gap(self, w, primal, sums):
         scale, value, _, _ = self._bound_of(sums)
-        low, high = self._penalty.features.slopes(self._penalty.start)
-        a = scale * sums.combination[: len(low)]
-        length = float(np.linalg.norm(a - np.clip(a, low, high)))
-        limit = CANCELLED * sums.dual_sum * math.sqrt(self.data.max_sqnorm)
-        constant = self.data.constant
-        is_zero = is_nothing(constant, value, length, limit, 0.0 if length > 0 else LEFT * constant)
+        constant, longest = self.data.constant, sums.dual_sum * math.sqrt(self.data.max_sqnorm)
+        is_zero = self._penalty.is_start_best(constant, value, scale * sums.combination, longest)
         if is_zero and self._primal <= (1 + ACCURACY) * constant:  # of an earlier point
             self._standing = self._standing._replace(accurate_gap=0.0)
         return 0.0 if is_zero else self._gap_at(w, sums)

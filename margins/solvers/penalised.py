@@ -135,6 +135,20 @@ class Penalty:
         scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
         return scale, scale * dual_sum - 0.5 * scale * scale * square - conjugate, gap
 
+    def is_start_best(self, constant, value, a, longest):
+        """Return whether, as far as can be computed, no model is better than the best constant one.
+
+        value: a dual value, of dual variables whose sum a is not longer than `longest`.
+        """
+        if constant - value > 2 * LEFT * constant:
+            return False
+        low, high = self.features.slopes(self.start)
+        a = a[: len(low)]
+        length = float(np.linalg.norm(a - np.clip(a, low, high)))
+        # If the start is stationary, P0 - D is what scaling dual variables and rounding leave.
+        left = LEFT * constant if length == 0 else 0.0
+        return is_nothing(constant, value, length, CANCELLED * longest, left)
+
     def certified(self, proof, claim, products):
         """Return the proof of a claim about a problem with a penalty."""
         data, loss, weights, hypothesis = claim.data, claim.loss, claim.weights, claim.hypothesis
@@ -165,15 +179,8 @@ class Penalty:
             slacks = 1 - products
         gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
-        if proof.constant - value <= 2 * LEFT * proof.constant:
-            start = self.features.slopes(self.start)
-            excess = a[: len(start[0])] - np.clip(a[: len(start[0])], *start)
-            limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
-            length = float(np.linalg.norm(excess))
-            # If the start is stationary, P0 - D is what scaling dual variables and rounding leave.
-            left = LEFT * proof.constant if length == 0 else 0.0
-            if is_nothing(proof.constant, value, length, limit, left):
-                gap = 0.0
+        if self.is_start_best(proof.constant, value, a, float(dual @ np.sqrt(data.ordinary_sqnorms))):
+            gap = 0.0
         proof = proof._replace(products=products, standing=Standing(proof.constant, 0.0, gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)
 
