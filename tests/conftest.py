@@ -10,6 +10,7 @@ import sys
 import warnings
 
 import hypothesis
+import numpy as np
 import pytest
 from sample_problems import tuning_with
 
@@ -76,6 +77,12 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("to repeat a failure alone")
         for nodeid in dict.fromkeys(report.nodeid for report in reports):
             terminalreporter.line(f"{repeating(config)} {shlex.quote(nodeid)}")
+
+
+@pytest.fixture(autouse=True)
+def numpy_seed():
+    """Seed what estimators draw where ``random_state`` is None: a test fails always, or never."""
+    np.random.seed(int(os.environ["MARGINS_SEED"]))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from margins.data.structure import checked_csr
@@ -81,11 +82,9 @@ def check_jobs(n_jobs, caller):
 
 
 def seed_of(random_state, caller):
-    """Return `random_state` if it is an integer; otherwise draw a seed from it."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
+    """Return `random_state` if it is an integer; otherwise draw a seed from it, or NumPy's for None."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
     if not SEEDS.contains(random_state):
         raise ValueError(
             f"random_state of {caller} must be None or {SEEDS} or a numpy.random.RandomState. "

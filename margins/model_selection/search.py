@@ -56,7 +56,7 @@ cache_key : str, optional
     file contains the code of your functions and classes, as in a notebook. Change it with the code.
 random_state : int, RandomState or None, default=None
     Seed of folds given as a number, and of splitters and estimators whose `random_state` is None.
-    None: a new seed; with a cache, the seed that the same study drew first.
+    None: a seed drawn by `numpy.random`; with a cache, the one that the same study drew first.
 progress : bool, optional
     Show a progress bar of all fits (tqdm). None: if tqdm is installed and stderr is a terminal.
 """

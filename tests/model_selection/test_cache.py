@@ -158,6 +158,14 @@ def test_without_a_seed_the_cache_keeps_the_one_drawn(tmp_path, calls):
     assert study.seed != study_of(cache=tmp_path / "other", random_state=None).seed
 
 
+def test_the_seed_of_numpy_repeats_a_study_without_a_seed():
+    studies = []
+    for seed in (3, 3, 4):
+        np.random.seed(seed)
+        studies.append(study_of(random_state=None))
+    assert studies[0].seed == studies[1].seed != studies[2].seed
+
+
 RIDGE = {"grid": {"alpha": [1.0, 2.0]}, "outer": 2, "inner": 2}
 CHANGES = {
     "X": {"X": X + 1e-9},
