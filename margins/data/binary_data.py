@@ -48,9 +48,9 @@ def rows_of(X):
 
 
 def packed(X):
-    """Return a sparse X without empty columns, and the others' numbers; X, None if that saves little."""
+    """Return a wide sparse X without empty columns, and the others' numbers; X, None if that saves little."""
     d = X.shape[1]
-    if d < MIN_PACKED or X.nnz > MAX_FILLED * d:
+    if X.nnz > MAX_FILLED * d:
         return X, None
     data, indices, starts = csr_arrays(X)
     data, indices = data[: X.nnz], indices[: X.nnz]  # SciPy allows longer arrays

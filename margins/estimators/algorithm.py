@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from margins.data._binary_data import SMALLEST_SQNORM
-from margins.data.binary_data import is_sparse, packed, rows_of
+from margins.data.binary_data import MIN_PACKED, is_sparse, packed, rows_of
 from margins.data.centring import centre_of
 from margins.data.validation import Samples
 from margins.estimators.declared import Declared
@@ -143,7 +143,7 @@ class Algorithm(Declared):
         kernel = LINEAR if self._is_linear else kernel_of(self, X)
         if kernel == LINEAR:
             self._check_size(samples)
-            if is_sparse(X) and _packs(self, samples):
+            if is_sparse(X) and X.shape[1] >= MIN_PACKED and _packs(self, samples):
                 X, columns = packed(X)
                 samples = samples._replace(X=X)
             centre = self.centre(X)

@@ -62,7 +62,7 @@ class Penalty:
             terms = Terms(*(values[columns] for values in terms))
         self.regulariser, self.features = regulariser, terms
         self._all = self._columns = None
-        self._check(terms)
+        self._check(terms, "feature {}")
         # The weights with the least r, which a model without samples has.
         self.start = terms.weights(np.zeros(len(terms.ridge)))
 
@@ -72,12 +72,11 @@ class Penalty:
             return self.features
         if self._all is None:
             shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
-            every = Terms(*map(np.append, self.features, shared))
-            self._check(every)
-            self._all = every
+            self._check(Terms(*map(np.atleast_1d, shared)), "a penalised intercept")
+            self._all = Terms(*map(np.append, self.features, shared))
         return self._all
 
-    def _check(self, terms):
+    def _check(self, terms, place):
         """Raise a ValueError if the numbers of a regulariser are not as `Terms` says."""
         ridge, l1, centre, lower, upper = terms
         is_bounded = np.isfinite(lower) & np.isfinite(upper)
@@ -85,12 +84,11 @@ class Penalty:
         is_right &= np.isfinite(ridge + l1 + centre) & (lower <= upper)
         if not is_right.all():
             j = int(np.flatnonzero(~is_right)[0])
-            place = f"feature {j}" if j < len(self.features.ridge) else "a penalised intercept"
             numbers = ", ".join(f"{name}={values[j]:g}" for name, values in terms._asdict().items())
             raise ValueError(
                 f"terms of {self.regulariser!r} must have a finite ridge >= 0 and l1 >= 0, one of them "
                 "> 0 or two finite bounds, a finite centre, and lower <= upper. "
-                f"Got {numbers} for {place}."
+                f"Got {numbers} for {place.format(j)}."
             )
 
     def columns_of(self, data):

@@ -99,6 +99,9 @@ def measures(
             t *= inside
         for j in range(n):
             x = t * a[j]
+            if w[j] == centre[j] and fabs(x) + t * error <= l1[j] and lower[j] <= centre[j] <= upper[j]:
+                conjugate += x * centre[j] + t * error * fabs(centre[j])  # of most weights, which stay there
+                continue
             value = _conjugate(x, ridge[j], l1[j], centre[j], lower[j], upper[j], &best)
             if error > 0:
                 value = fmax(
@@ -144,7 +147,7 @@ cdef class Columns:
     """The columns of linear data, without labels: dense, or with the numbers of the samples."""
 
     def __init__(self, BinaryData data not None):
-        cdef Py_ssize_t k, i, j, n, p, d = data.rows.n_features, longest = data.rows.longest() + 1
+        cdef Py_ssize_t k, i, j, n, d = data.rows.n_features, longest = data.rows.longest() + 1
         cdef double[::1] row = np.empty(longest), values
         cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32), samples
         cdef Py_ssize_t[::1] starts = np.zeros(d + 1, dtype=np.intp)
@@ -157,8 +160,8 @@ cdef class Columns:
         is_dense = 2 * np.sum(starts) > self.n_samples * d
         for j in range(d):
             starts[j + 1] = starts[j] + (self.n_samples if is_dense else starts[j + 1])
-        all_values = np.zeros(starts[d])
-        all_samples = None if is_dense else np.zeros(starts[d], dtype=np.int32)
+        all_values = np.zeros(starts[d]) if is_dense else np.empty(starts[d])
+        all_samples = None if is_dense else np.empty(starts[d], dtype=np.int32)
         values, samples = all_values, all_samples
         cdef Py_ssize_t[::1] places = np.array(starts[:d])
         with nogil:
@@ -167,13 +170,9 @@ cdef class Columns:
                 for i in range(n):
                     j = columns[i]
                     if samples is None:
-                        values[starts[j] + k] += row[i]
+                        values[starts[j] + k] = row[i]
                         continue
-                    p = places[j]
-                    if p > starts[j] and samples[p - 1] == k:  # the sum of duplicates leaves a 0 at the end
-                        values[p - 1] += row[i]
-                        continue
-                    values[p], samples[p] = row[i], <int32_t> k
+                    values[places[j]], samples[places[j]] = row[i], <int32_t> k
                     places[j] += 1
         self.values, self.samples, self.starts = all_values, all_samples, starts
 
