@@ -48,7 +48,7 @@ def rows_of(X):
 
 
 def packed(X):
-    """Return a wide sparse X without empty columns, and the others' numbers; X, None if that saves little."""
+    """Return a wide X without empty columns, and the others' numbers; X, None if that saves little."""
     d = X.shape[1]
     if X.nnz > MAX_FILLED * d:
         return X, None

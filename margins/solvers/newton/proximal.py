@@ -49,6 +49,9 @@ SURE = 0.9
 LEAST = 1e-3
 # A step that reduces the objective by less than this share of what its model gains is shortened.
 DECREASE = 0.25
+# A step that reduces it by more than this multiple is doubled, as often as that wins as much: the model
+# is too stiff.
+STIFF = 1.5
 # The least and the largest multiple of `LEAST` that is added to the diagonal of the model.
 SMALLEST, LARGEST = 1e-5, 1e6
 # A smoothed loss is solved when the gap of its terms is this share of what the smoothing leaves. It is
@@ -282,7 +285,7 @@ class ProximalNewtonSolver(Solver):
             self._share = max(factor * self._share, SMALLEST)
             if won < 0.1 * gain:
                 self._floor = min(10 * self._floor, 1.0)
-            elif won > 1.5 * gain:  # the model is too stiff
+            elif won > STIFF * gain:
                 self._floor = max(0.1 * self._floor, SMALLEST)
             if won > 0:
                 self._evaluate()
@@ -292,18 +295,25 @@ class ProximalNewtonSolver(Solver):
 
     def _follow(self, direction, gain, objective):
         """Move along a direction, if that reduces the objective, and return by how much."""
-        w, t, n = self.w + direction, 1.0, self._n
-        margins = self._margins_at(w)
-        won = objective - self._objective(w, margins)
-        if won < DECREASE * gain:
-            t = self._length(direction, margins)
-            w = self.w + t * direction
-            w[:n] = np.clip(w[:n], *self._terms[3:])
-            margins = self._margins_at(w)
-            won = objective - self._objective(w, margins)
+        moved = self._moved(direction, objective)
+        if moved[2] < DECREASE * gain:
+            direction = self._length(direction, moved[1]) * direction
+            moved = self._moved(direction, objective)
+        longer = moved
+        while longer[2] > STIFF * gain:
+            moved, gain, direction = longer, longer[2], 2 * direction
+            longer = self._moved(direction, objective)
+        w, margins, won = moved
         if won > 0:
             self.w, self.margins = w, margins
         return won
+
+    def _moved(self, step, objective):
+        """Return the weights after a step, their w.y_k, and by how much the objective is less."""
+        w, n = self.w + step, self._n
+        w[:n] = np.clip(w[:n], *self._terms[3:])
+        margins = self._margins_at(w)
+        return w, margins, objective - self._objective(w, margins)
 
     def _margins_at(self, w):
         """Return w.y_k of all samples; if there are columns, by those whose weights change."""

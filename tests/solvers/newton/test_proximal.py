@@ -224,6 +224,21 @@ def test_a_large_c_of_the_hinge_loss_is_the_hard_margin(penalty, penalised):
         assert np.min((2 * y - 1) * fit.decision_function(X)) > 1 - 1e-3
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("spread", [1e-2, 1e-4])
+def test_nearly_equal_features(C, spread):
+    """Along their difference the losses of few samples curve, and a step may be short by thousands."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(100), np.arange(100) % 2 * 2 - 1
+    X = np.column_stack([x, x + spread * rng.standard_normal(100)])
+    fit = margins.MarginClassifier(penalty="l1", loss="hinge", C=C, fit_intercept=False, eps=1e-4)
+    fit.fit(X, y)
+    products = y[:, None] * X
+    A = np.hstack([-products, products, -np.eye(100)])
+    optimum = linprog(np.r_[np.ones(4), np.full(100, C)], A_ub=A, b_ub=-np.ones(100)).fun
+    assert fit.certificates_[0].primal <= (1 + 1e-4) * optimum and fit.n_iter_ <= 3
+
+
 def test_paths_searches_and_warm_starts():
     X, y = samples(10, m=60)
     path = margins.svm_path(X, y, Cs=[0.03, 0.3, 3], penalty="l1", loss="hinge", eps=1e-3)
