@@ -14,7 +14,8 @@ from margins.linalg.threads import one_thread_for
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.newton import NewtonRun
 from margins.partitions.requests import Slopes
-from margins.solvers.newton._coordinates import StoredModel, measures, movable, value_of
+from margins.regularisers._terms import measures, movable, value_of
+from margins.solvers.newton._coordinates import StoredModel
 from margins.solvers.newton.proximal import LARGEST, LEAST, SMALLEST, SURE
 from margins.solvers.proof import unit_of
 from margins.tuning import TUNING

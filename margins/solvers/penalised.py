@@ -19,8 +19,9 @@ from margins.data._passes import products as products_of
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.regularisers import Terms
+from margins.regularisers._terms import measures
 from margins.solvers.improvement import minimum
-from margins.solvers.newton._coordinates import Columns, measures
+from margins.solvers.newton._coordinates import Columns
 from margins.solvers.proof import (
     CANCELLED,
     TINY,

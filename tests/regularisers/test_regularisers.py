@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Weighted
-from margins.solvers.newton._coordinates import measures, movable, value_of
+from margins.regularisers._terms import measures, movable, value_of
 
 numbers = st.integers(-4, 4).map(lambda n: n / 2)
 bounds = st.tuples(numbers, numbers).map(sorted)

@@ -30,14 +30,9 @@ from margins.linalg.threads import one_thread, time_is_over
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature, smoothing_growth
 from margins.regularisers import Terms
+from margins.regularisers._terms import measures, movable, value_of
 from margins.solvers.base import EpochReport, Solver
-from margins.solvers.newton._coordinates import (
-    ColumnModel,
-    StoredModel,
-    measures,
-    movable,
-    value_of,
-)
+from margins.solvers.newton._coordinates import ColumnModel, StoredModel
 from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
 from margins.solvers.newton.newton import assign_balanced
 from margins.solvers.proof import PrimalPoint
