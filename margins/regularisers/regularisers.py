@@ -259,7 +259,10 @@ class _Changed(Regulariser):
         """Return a number, an array with one for each feature, or a dict, of which `check` is true."""
         by_name = values if isinstance(values, Mapping) else None
         try:
-            array = np.asarray(values if by_name is None else [*by_name.values()], dtype=np.float64)
+            array = np.asarray(values if by_name is None else [*by_name.values()])
+            if array.dtype.kind in "SU":  # NumPy would take text as numbers
+                raise TypeError
+            array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} of {type(self).__name__} must be {allowed}. Got {values!r}."
@@ -273,7 +276,7 @@ class _Changed(Regulariser):
             )
         if by_name is not None:
             return dict(zip(by_name, array.tolist(), strict=True))
-        return float(array) if array.ndim == 0 else array.copy()
+        return float(array) if array.ndim == 0 else array
 
     def for_features(self, names: Sequence[str]) -> Regulariser:
         """See `Regulariser.for_features`."""

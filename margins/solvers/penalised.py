@@ -59,11 +59,11 @@ class Penalty:
                 f"terms of {regulariser!r} must have {n_features} numbers, one for each feature. "
                 f"Got {sorted(lengths)}."
             )
+        self.regulariser, self._all, self._columns = regulariser, None, None
+        self._check(terms, lambda j: f"feature {j if names is None else repr(names[j])}")
         if columns is not None:
             terms = Terms(*(values[columns] for values in terms))
-        self.regulariser, self.features = regulariser, terms
-        self._all = self._columns = None
-        self._check(terms, "feature {}")
+        self.features = terms
         # The weights with the least r, which a model without samples has.
         self.start = terms.weights(np.zeros(len(terms.ridge)))
 
@@ -73,11 +73,11 @@ class Penalty:
             return self.features
         if self._all is None:
             shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
-            self._check(Terms(*map(np.atleast_1d, shared)), "a penalised intercept")
+            self._check(Terms(*map(np.atleast_1d, shared)), lambda j: "a penalised intercept")
             self._all = Terms(*map(np.append, self.features, shared))
         return self._all
 
-    def _check(self, terms, place):
+    def _check(self, terms, place_of):
         """Raise a ValueError if the numbers of a regulariser are not as `Terms` says."""
         ridge, l1, centre, lower, upper = terms
         is_bounded = np.isfinite(lower) & np.isfinite(upper)
@@ -89,7 +89,7 @@ class Penalty:
             raise ValueError(
                 f"terms of {self.regulariser!r} must have a finite ridge >= 0 and l1 >= 0, one of them "
                 "> 0 or two finite bounds, a finite centre, and lower <= upper. "
-                f"Got {numbers} for {place.format(j)}."
+                f"Got {numbers} for {place_of(j)}."
             )
 
     def columns_of(self, data):

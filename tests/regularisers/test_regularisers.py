@@ -98,6 +98,8 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
             "lower and upper of Bounded must have the same length. Got 2 and 1.",
         ),
         (lambda: Bounded(lower="x"), "lower of Bounded must be less than inf. Got 'x'."),
+        (lambda: Bounded(lower="0"), "lower of Bounded must be less than inf. Got '0'."),
+        (lambda: Bounded(lower={"a": "0"}), "lower of Bounded must be less than inf. Got {'a': '0'}."),
         (lambda: Bounded(upper=np.nan), "upper of Bounded must be greater than -inf, one"),
         (
             lambda: Weighted([1, 0]),
