@@ -43,11 +43,18 @@ def test_links_that_lead_nowhere_are_found(site, fault):
     assert page == "index.html" and link in FAULTS[fault]
 
 
+def test_every_page_of_docstrings_is_in_some_sample():
+    written, pages = ["index.html"], [f"_generated/{number}.html" for number in range(9)]
+    samples = [check_site.sample_of(pages + written, seed) for seed in range(20)]
+    assert all(set(written) < set(sample) and len(sample) == 4 for sample in samples)
+    assert set().union(*samples) == {*pages, *written}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
 @pytest.mark.parametrize("fault", IN_BROWSER)
 def test_faults_that_a_browser_shows_are_found(site, fault):
     (site / "index.html").write_text(IN_BROWSER[fault])
-    found = check_site.faults_in_browser(site, shutil.which("chromium"))
+    found = check_site.faults_in_browser(site, shutil.which("chromium"), check_site.pages_of(site))
     assert any(text.startswith(fault) for _, text in found), found
     assert all(page == "index.html" for page, _ in found)
