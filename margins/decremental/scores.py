@@ -192,19 +192,7 @@ class ScoreBounds:
 
     def possible(self):
         """Return which classes the bounds leave possible (ndarray of bool, shape (m, n_classes))."""
-        lower, upper = self.lower, self.upper
-        if self.scheme.n_problems == 1:
-            return np.column_stack([lower[:, 0] <= 0, upper[:, 0] > 0])
-        if self.scheme.has_pairs:
-            first, second = np.transpose(self.scheme.pairs)
-            lower, upper = _votes(lower > 0, upper > 0, first, second, self.scheme.n_classes)
-        # If scores are equal, the first class is predicted.
-        before = np.maximum.accumulate(lower, axis=1)[:, :-1]
-        after = np.maximum.accumulate(lower[:, ::-1], axis=1)[:, -2::-1]
-        possible = np.isfinite(upper) | (upper > 0)
-        possible[:, 1:] &= upper[:, 1:] > before
-        possible[:, :-1] &= upper[:, :-1] >= after
-        return possible
+        return possible_labels(self.scheme, self.lower, self.upper)
 
     @on_one_thread
     def close(self, is_wanted=None):
@@ -267,10 +255,25 @@ def _sqnorms(X):
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
-def _votes(wins, may_win, first, second, n_classes):
+def possible_labels(scheme, lower, upper):
+    """Return which classes scores of problems between bounds may predict (ndarray of bool)."""
+    if scheme.n_problems == 1:
+        return np.column_stack([lower[:, 0] <= 0, upper[:, 0] > 0])
+    if scheme.has_pairs:
+        lower, upper = _votes(lower > 0, upper > 0, scheme)
+    # If scores are equal, the first class is predicted.
+    before = np.maximum.accumulate(lower, axis=1)[:, :-1]
+    after = np.maximum.accumulate(lower[:, ::-1], axis=1)[:, -2::-1]
+    possible = np.isfinite(upper) | (upper > 0)
+    possible[:, 1:] &= upper[:, 1:] > before
+    possible[:, :-1] &= upper[:, :-1] >= after
+    return possible
+
+
+def _votes(wins, may_win, scheme):
     """Return the least and the largest number of pairs a class may win (ndarrays, (m, n_classes))."""
-    least, most = np.zeros((2, len(wins), n_classes))
-    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+    least, most = np.zeros((2, len(wins), scheme.n_classes))
+    for pair, (a, b) in enumerate(scheme.pairs):
         least[:, a] += wins[:, pair]
         most[:, a] += may_win[:, pair]
         least[:, b] += ~may_win[:, pair]

@@ -12,6 +12,7 @@ from sklearn.utils.extmath import row_norms
 
 from margins._version import __version__
 from margins.data.validation import validate_points
+from margins.decremental.scores import possible_labels
 from margins.estimators.fitted import dense_coef
 from margins.estimators.names import display_name
 from margins.estimators.predictions import check_exportable, is_calibrated, selected
@@ -257,23 +258,19 @@ def _proof(
     Z = validate_points(classifier, X if divisor is None else model[:-1].transform(X))
     coef, intercept = dense_coef(classifier), np.asarray(classifier.intercept_)
     scheme, scores = fitted_scheme(classifier), np.asarray(Z @ coef.T + intercept)
-    leads, shifts = scores, np.asarray(Z @ change.T)
+    shifts = np.asarray(Z @ change.T)
     # Sums in any order are rounded by at most this much.
     lengths = np.maximum(np.linalg.norm(coef, axis=1), np.linalg.norm(coef + change, axis=1))
     errors = row_norms(Z)[:, None] * lengths + np.abs(intercept)
     errors *= np.finfo(float).eps * (Z.shape[1] + 4)
-    if len(coef) > 1:
-        winner = scheme.predict(scores, np.arange(scheme.n_classes))
-        signs = scheme.signs(winner)
-        if scheme.has_pairs:  # a class that wins all its pairs has the most votes
-            wins_all = ((signs * scores > 0) | (signs == 0)).all(axis=1, keepdims=True)
-            leads = np.where(wins_all & (signs == 0), np.inf, scores)
-        else:  # the winner must beat each class
-            of_winner = (np.arange(len(scores)), winner)
-            leads = np.where(signs > 0, np.inf, scores - scores[of_winner][:, None])
-            shifts = shifts - shifts[of_winner][:, None]
-            errors = errors + errors[of_winner][:, None]
-    n_changed = int((np.abs(leads) <= np.abs(shifts) + errors).any(axis=1).sum())
+    if len(coef) > 1 and not scheme.has_pairs:  # relative to the winner, whose own lead does not change
+        of_winner = np.arange(len(scores)), scores.argmax(axis=1)
+        leads, shifts = (values - values[of_winner][:, None] for values in (scores, shifts))
+        scores, errors = leads, errors + errors[of_winner][:, None]
+        errors[of_winner] = 0.0
+    reach = np.abs(shifts) + errors
+    is_sure = possible_labels(scheme, scores - reach, scores + reach).sum(axis=1) == 1
+    n_changed = int((~is_sure).sum())
     if n_changed:
         raise ValueError(
             f"weights of to_c must not change the label of a sample in X. With {weights!r}, up to "

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from margins.decremental.scores import possible_labels
 from margins.estimators.fitted import dense_coef
 from margins.estimators.predictions import check_exportable, selected
 from margins.interchange.onnx import centre_of, problem_duals, support_vectors
@@ -96,7 +97,6 @@ def onnx_difference(model: Any, exported: Any, X: ArrayLike) -> OnnxDifference:
 def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return whether the label of each sample is the same with any rounding in single precision."""
     check_exportable(classifier, "onnx_difference")
-    scheme = fitted_scheme(classifier)
     with np.errstate(over="ignore", invalid="ignore"):  # inf and nan prove nothing
         if hasattr(classifier, "coef_"):
             coef = dense_coef(classifier)
@@ -109,17 +109,9 @@ def _keeps_label(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.bool_]:
             error = of_values @ _sizes(dual).T + _of_sum(dual.shape[1], 1) * size
         scores = scores + classifier.intercept_
         error += 3 * UNIT * _sizes(np.abs(scores) + error + np.abs(classifier.intercept_))
-        lower, upper = scores - error, scores + error
-    if scheme.n_classes == 2:
-        return np.asarray((lower > 0) | (upper < 0))[:, 0]
-    if scheme.has_pairs:  # votes
-        signs = scheme.signs(np.arange(scheme.n_classes)).T
-        of_first, of_second = (signs > 0).astype(int), (signs < 0).astype(int)
-        sure, possible = (lower > 0, upper < 0), (upper > 0, lower < 0)
-        lower, upper = (first @ of_first + second @ of_second for first, second in (sure, possible))
-    best = lower.argmax(axis=1)[:, None]
-    least = np.take_along_axis(lower, best, axis=1)
-    return np.asarray((upper < least).sum(axis=1) == scheme.n_classes - 1)
+        lower, upper = np.fmax(scores - error, -np.inf), np.fmin(scores + error, np.inf)
+    possible = possible_labels(fitted_scheme(classifier), lower, upper)
+    return np.asarray(possible.sum(axis=1) == 1)
 
 
 def _sizes(A: Any) -> NDArray[np.float64]:
