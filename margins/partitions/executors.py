@@ -2,8 +2,8 @@
 
 Chunks are read in threads of this process. Dask's scheduler may use such threads or a cluster.
 
-Both executors have the methods `scan` and `collect`. Both send requests as short as possible. If a
-partition lacks what a request refers to, they send it again, complete and with the samples.
+Both executors send requests as short as possible. If a partition lacks what a request refers to, they
+send it again, complete and with the samples.
 """
 
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -24,43 +24,53 @@ SCATTERED_BYTES = 1 << 16
 MAX_ATTEMPTS = 5
 
 
-class ChunkExecutor:
-    """Executor that reads chunks in threads; `indices`: the partitions that are not empty."""
+class Executor:
+    """The part that both executors share; `indices`: the partitions that are not empty."""
 
-    # Number of processes that keep partitions.
-    n_processes = 1
-
-    def __init__(self, chunks, n_threads):
-        self._chunks, self._n_threads = chunks, n_threads
-        self.n_partitions, self.indices = len(chunks), list(range(len(chunks)))
+    def __init__(self, n_partitions):
+        self.n_partitions, self.indices = n_partitions, list(range(n_partitions))
 
     def scan(self, key, name, sizes):
         """Return a list of Counts, one for each partition that is not empty, in their order."""
-
-        def work(index):
-            return self._of_samples(index, name, partial(scan, key, name, index, sizes))
-
-        counts = list(self._results_of(work, self.indices))
+        counts = self._scanned(key, name, sizes)
         self.indices = [index for index, count in zip(self.indices, counts, strict=True) if count]
         return [count for count in counts if count]
 
     def collect(self, setting, requests):
         """Return a tuple with one sum of the answers of all partitions for each request."""
-        reads = any(request.reads for request in requests)
         short_requests = tuple(request.sent for request in requests)
-
-        def complete(index):
-            return self._of_samples(index, setting.name, partial(answer, setting, index, requests))
-
-        def short(index):
-            function = partial(answer, setting, index, short_requests)
-            return self._of_samples(index, setting.name, function) if reads else function()
-
-        answers = total(self._results_of(short, self.indices))
+        answers = total(self._answers(setting, short_requests, self.indices))
         if not answers.missing:
             return answers.sums
-        answers_of_missing = self._results_of(complete, sorted(answers.missing))
-        return total([answers._replace(missing=()), *answers_of_missing]).sums
+        complete = self._answers(setting, requests, sorted(answers.missing), is_complete=True)
+        return total([answers._replace(missing=()), *complete]).sums
+
+
+class ChunkExecutor(Executor):
+    """Executor that reads chunks in threads."""
+
+    # Number of processes that keep partitions.
+    n_processes = 1
+
+    def __init__(self, chunks, n_threads):
+        super().__init__(len(chunks))
+        self._chunks, self._n_threads = chunks, n_threads
+
+    def _scanned(self, key, name, sizes):
+        def work(index):
+            return self._of_samples(index, name, partial(scan, key, name, index, sizes))
+
+        return list(self._results_of(work, self.indices))
+
+    def _answers(self, setting, requests, indices, is_complete=False):
+        """Return the Answers of some partitions, which need all samples if requests are complete."""
+        reads = is_complete or any(request.reads for request in requests)
+
+        def work(index):
+            function = partial(answer, setting, index, requests)
+            return self._of_samples(index, setting.name, function) if reads else function()
+
+        return self._results_of(work, indices)
 
     def _of_samples(self, index, name, function):
         """Return a function's value for a partition's X, y and weight, which are in memory meanwhile."""
@@ -98,12 +108,12 @@ class ChunkExecutor:
         forget(key)
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """Executor of dask's scheduler; each part is (X, y, weight) as Delayed, weight may be None."""
 
     def __init__(self, parts):
+        super().__init__(len(parts))
         self._parts, self._client, self._worker_of = parts, _active_client(), {}
-        self.n_partitions, self.indices = len(parts), list(range(len(parts)))
         if self._client is not None:
             self._worker_of = self._first_workers()
 
@@ -122,42 +132,30 @@ class DaskExecutor:
     def n_processes(self):
         return max(len(set(self._worker_of.values())), 1)
 
-    def scan(self, key, name, sizes):
+    def _scanned(self, key, name, sizes):
         tasks = [
             self._task(scan, index, key, name, index, sizes, *self._parts[index])
             for index in self.indices
         ]
-        counts = self._compute(tasks)
-        self.indices = [index for index, count in zip(self.indices, counts, strict=True) if count]
-        return [count for count in counts if count]
+        return self._compute(tasks)
 
     def collect(self, setting, requests):
         for _ in range(MAX_ATTEMPTS - 1):
             try:
-                return self._collected(setting, requests)
+                return super().collect(setting, requests)
             except CancelledError:
                 continue
-        return self._collected(setting, requests)
+        return super().collect(setting, requests)
 
-    def _collected(self, setting, requests):
-        reads = any(request.reads for request in requests)
-        message = self._on_cluster((setting, tuple(request.sent for request in requests)))
+    def _answers(self, setting, requests, indices, is_complete=False):
+        n_read = 3 if is_complete else int(any(request.reads for request in requests))
+        message = self._on_cluster((setting, requests))
         tasks = [
-            self._task(_answer, index, message, index, self._parts[index][0] if reads else None)
-            for index in self.indices
+            self._task(_answer, index, message, index, *self._parts[index][:n_read]) for index in indices
         ]
         answers = self._total(tasks)
         self._worker_of |= dict(answers.workers)
-        if not answers.missing:
-            return answers.sums
-        message = self._on_cluster((setting, requests))
-        repeated_tasks = [
-            self._task(_answer, index, message, index, *self._parts[index])
-            for index in sorted(answers.missing)
-        ]
-        complete = self._total(repeated_tasks)
-        self._worker_of |= dict(complete.workers)
-        return total([answers._replace(missing=()), complete]).sums
+        return [answers]
 
     def read(self, index, name, rows_only=False):
         """See `ChunkExecutor.read`: dask computes the partition and sends it to this process."""
