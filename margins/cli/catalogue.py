@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 import margins
-from margins.cli.errors import DONE, CommandError
+from margins.cli.errors import DONE
 from margins.cli.output import print_json
 from margins.registry import OWN_PACKAGE, built_ins, provider, unreadable
 from margins.text import aligned
@@ -70,10 +70,7 @@ def rules_of(algorithm):
 
 def describe(name):
     """Print what an algorithm is, and return the exit code."""
-    try:
-        print("\n".join(_description(name)))
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    print("\n".join(_description(name)))
     return DONE
 
 

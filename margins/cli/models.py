@@ -90,7 +90,7 @@ def bounds_of(text):
 
 
 def make_classifier(name, parameters, kernels=()):
-    """Return a classifier by its registered name, or raise a CommandError about what is wrong.
+    """Return a classifier by its registered name, or raise an error about what is wrong.
 
     Parameters of a kernel must belong to the kernel of the classifier, or to one of `kernels`.
     """
@@ -98,10 +98,7 @@ def make_classifier(name, parameters, kernels=()):
 
     import margins
 
-    try:
-        algorithm = margins.get(name)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    algorithm = margins.get(name)
     allowed = sorted(algorithm().get_params(deep=False))
     for parameter in parameters:
         if parameter not in allowed:
@@ -140,12 +137,9 @@ def _has_effect(algorithm, parameter, kernels):
 
 
 def checked(classifier):
-    """Return a classifier, or raise a CommandError about its parameters."""
+    """Return a classifier, or raise a ValueError about its parameters."""
     if hasattr(classifier, "check_parameters"):
-        try:
-            classifier.check_parameters()
-        except (TypeError, ValueError) as error:
-            raise CommandError(str(error)) from error
+        classifier.check_parameters()
     return classifier
 
 

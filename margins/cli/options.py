@@ -291,13 +291,10 @@ def bounded(parameters, bounds):
     share = rest.pop("l1_ratio", None) if name == "elasticnet" else None
     dicts = {name: bound for name, bound in bounds.items() if isinstance(bound, dict)}
     others = {name: bound.pop(None) for name, bound in dicts.items() if None in bound}
-    try:
-        penalty = regulariser_of(name, share)
-        if others:
-            penalty = Bounded(**others, penalty=penalty)
-        return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
-    except (TypeError, ValueError) as error:
-        raise CommandError(str(error)) from error
+    penalty = regulariser_of(name, share)
+    if others:
+        penalty = Bounded(**others, penalty=penalty)
+    return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
 
 
 def output(text):

@@ -161,10 +161,7 @@ def certify(
     given = {"C": C, "alpha": alpha, "loss": loss, "class_weight": weights}
     given["penalize_intercept"] = False if free_intercept else None
     with samples_of(name_of(sources)):
-        try:
-            result = certificates_of(model, X, y, accuracy=accuracy, **given)
-        except TypeError as error:
-            raise CommandError(str(error)) from error
+        result = certificates_of(model, X, y, accuracy=accuracy, **given)
         n_different = result.n_different
     if as_json:
         rows = zip(result.names, result.certificates, strict=True)

@@ -243,19 +243,16 @@ def _grid(settings):
 
 
 def _check_options(command, classifiers, options, cache=None):
-    """Raise CommandError, before reading samples, if an option of a study is not allowed."""
+    """Raise an error, before reading samples, if an option of a study is not allowed."""
     from margins.model_selection.cache import Cache
     from margins.model_selection.checks import check_jobs
     from margins.model_selection.scoring import Scoring
 
-    try:
-        metric = Scoring(options["scoring"], None, command)
-        check_jobs(options["n_jobs"], command)
-        for classifier in classifiers:
-            if not hasattr(classifier, "predict_proba"):
-                metric.check(classifier, [0, 1], command)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    metric = Scoring(options["scoring"], None, command)
+    check_jobs(options["n_jobs"], command)
+    for classifier in classifiers:
+        if not hasattr(classifier, "predict_proba"):
+            metric.check(classifier, [0, 1], command)
     if cache is not None:
         try:
             Cache(cache, command)
