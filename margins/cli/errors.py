@@ -38,6 +38,15 @@ def unreadable(message):
 
 
 @contextlib.contextmanager
+def accessing(path, verb):
+    """Return a context that turns an OSError into a CommandError about a file."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(f"{path}: cannot be {verb}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
 def samples_in_files():
     """Return a context that turns an error about a file, which names it, into a CommandError."""
     try:

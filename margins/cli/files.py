@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from margins.cli.errors import unreadable
+from margins.cli.errors import accessing, unreadable
 
 # The first lines of models of LIBLINEAR and LIBSVM.
 TEXT_MODEL = re.compile(rb"solver_type \w+\r?\nnr_class \d|svm_type \w+\r?\nkernel_type \w")
@@ -19,7 +19,7 @@ COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 
 def contents_of(path):
     """Return the bytes in a file, decompressed; "-" is standard input."""
-    try:
+    with accessing(path, "read"):
         if path == "-":
             if sys.stdin is None:
                 raise unreadable("standard input: is closed")
@@ -27,8 +27,6 @@ def contents_of(path):
         else:
             with open(path, "rb") as file:
                 contents = file.read()
-    except OSError as error:
-        raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
     for first_bytes, name in COMPRESSED.items():
         if contents.startswith(first_bytes):
             return _decompressed(contents, path, name)
@@ -55,10 +53,8 @@ def check_output():
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):  # a stream without a file
         return
-    try:
+    with accessing("standard output", "written"):
         os.write(descriptor, b"")
-    except OSError as error:
-        raise unreadable(f"standard output: cannot be written: {error.strerror}") from error
 
 
 def check_writable(path):
@@ -72,7 +68,7 @@ def check_writable(path):
         raise unreadable(f"{path}: cannot be written: it is a folder")
     if not os.path.isdir(folder):
         raise unreadable(f"{path}: cannot be written: there is no folder {folder}")
-    try:
+    with accessing(path, "written"):
         with contextlib.suppress(FileNotFoundError):
             os.lstat(target)  # raises if the name is too long, which os.path.exists hides
         mode = _mode(path)
@@ -81,8 +77,6 @@ def check_writable(path):
         if mode is None or stat.S_ISREG(mode):
             with _temporary(target, 0o600):
                 pass  # permissions alone do not show that a file can be created
-    except OSError as error:
-        raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _mode(path):
@@ -97,7 +91,7 @@ def write_whole(path, contents):
         sys.stdout.buffer.flush()
         return
     target = os.path.realpath(path)  # keep a link, and replace the file that it names
-    try:
+    with accessing(path, "written"):
         mode = _mode(path)
         if mode is not None and not stat.S_ISREG(mode):
             # Not by its real path: for a pipe, as /dev/stdout can be, it does not exist.
@@ -110,8 +104,6 @@ def write_whole(path, contents):
                 file.write(contents)
             os.chmod(temporary, permissions)
             os.replace(temporary, target)
-    except OSError as error:
-        raise unreadable(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _permissions(mode):

@@ -2,7 +2,7 @@
 
 import os
 
-from margins.cli.errors import DONE, CommandError, unreadable
+from margins.cli.errors import DONE, CommandError, accessing, unreadable
 from margins.cli.files import C_SOURCE, ONNX, check_replaceable, contents_of, write_whole
 from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import (
@@ -237,9 +237,8 @@ def read_model(path, trusted=(), as_file=False):
     from margins import persistence
 
     try:
-        model = persistence.load(path, trusted=trusted)
-    except OSError as error:
-        raise unreadable(f"{path}: cannot be read: {error.strerror or error}") from error
+        with accessing(path, "read"):
+            model = persistence.load(path, trusted=trusted)
     except ValueError as error:
         raise unreadable(
             str(error).replace("give their names as `trusted`", "name them with --trust")

@@ -10,7 +10,7 @@ import os
 import stat
 import warnings
 
-from margins.cli.errors import CommandError, samples_in_files, unreadable
+from margins.cli.errors import CommandError, accessing, samples_in_files, unreadable
 from margins.cli.files import COMPRESSED
 from margins.cli.models import with_columns
 from margins.cli.samples import MOST_FEATURES, name_of, note_of
@@ -52,7 +52,7 @@ def _size_of(source):
     """Return the most bytes of memory that a file takes, and the obstacle to streaming it, if any."""
     if source.path == "-":
         return 0, "standard input, which can be read only once"
-    try:
+    with accessing(source.path, "read"):
         status = os.stat(source.path)
         if not stat.S_ISREG(status.st_mode):
             return 0, "not a regular file"
@@ -60,8 +60,6 @@ def _size_of(source):
             first_bytes = file.read(max(map(len, COMPRESSED)))
             file.seek(-min(4, status.st_size), os.SEEK_END)
             last_bytes = file.read()
-    except OSError as error:
-        raise unreadable(f"{source.path}: cannot be read: {error.strerror or error}") from error
     module = next((name for magic, name in COMPRESSED.items() if first_bytes.startswith(magic)), None)
     if module is not None:
         # A gzip file ends with the length of its last member, modulo 2**32.
