@@ -73,6 +73,23 @@ cdef double _number(result, Function function) except? -1:
         raise TypeError(f"{function!r} must return a float. Got {result!r}.") from None
 
 
+class FromFunction:
+    """What rules made from Python functions share; `call` is the Function."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return repr(self.call)
+
+    def __call__(self, *args: float, **kwargs: float) -> float:
+        return self.call.function(*args, **kwargs)
+
+    @property
+    def function(self) -> Callable[..., float]:
+        """The function."""
+        return self.call.function
+
+
 def _reduced(rule, Function call):
     path = path_of(rule, call.function)
     if path is not None:
@@ -86,26 +103,15 @@ cdef inline void _fill(const State* state, double* values) noexcept nogil:
     values[2], values[3] = state.n_updates, state.dual_sum
 
 
-cdef class PythonCondition(Condition):
+cdef class PythonCondition(Condition, FromFunction):
     """A condition made from a Python function; see `Python`."""
 
     def __init__(self, function):
         self.call = Function(function, "condition")
         self.names_label = "label" in self.call.names
 
-    def __repr__(self):
-        return repr(self.call)
-
-    def __call__(self, *args: float, **kwargs: float) -> float:
-        return self.call.function(*args, **kwargs)
-
     def __reduce__(self):
         return _reduced(self, self.call)
-
-    @property
-    def function(self) -> Callable[..., float]:
-        """The function."""
-        return self.call.function
 
     cdef void thresholds(self, const State* state, Thresholds* out) noexcept nogil:
         cdef double values[MOST_NAMES]
@@ -121,25 +127,14 @@ cdef class PythonCondition(Condition):
         return self.call.check()
 
 
-cdef class PythonShrink(Shrink):
+cdef class PythonShrink(Shrink, FromFunction):
     """A shrink made from a Python function; see `Python`."""
 
     def __init__(self, function):
         self.call = Function(function, "shrink")
 
-    def __repr__(self):
-        return repr(self.call)
-
-    def __call__(self, *args: float, **kwargs: float) -> float:
-        return self.call.function(*args, **kwargs)
-
     def __reduce__(self):
         return _reduced(self, self.call)
-
-    @property
-    def function(self) -> Callable[..., float]:
-        """The function."""
-        return self.call.function
 
     cdef double factor(self, const State* state) noexcept nogil:
         cdef double values[MOST_NAMES]
@@ -150,25 +145,14 @@ cdef class PythonShrink(Shrink):
         return self.call.check()
 
 
-cdef class PythonUpdate(Update):
+cdef class PythonUpdate(Update, FromFunction):
     """An update made from a Python function; see `Python`."""
 
     def __init__(self, function):
         self.call = Function(function, "update")
 
-    def __repr__(self):
-        return repr(self.call)
-
-    def __call__(self, *args: float, **kwargs: float) -> float:
-        return self.call.function(*args, **kwargs)
-
     def __reduce__(self):
         return _reduced(self, self.call)
-
-    @property
-    def function(self) -> Callable[..., float]:
-        """The function."""
-        return self.call.function
 
     @property
     def needs_dual(self) -> bool:
