@@ -82,6 +82,11 @@ cdef inline void extent(Rows rows, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* 
         n[0] = rows.n_features
 
 
+cdef inline bint is_dense(Rows rows) noexcept nogil:
+    """Return True if the rows of a matrix store all elements, in order."""
+    return not rows.is_kernel and rows.columns32 is None and rows.columns64 is None
+
+
 cdef inline double _dense_dot(
     const value_t[::1] values, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n, const double* v
 ) noexcept nogil:
@@ -252,51 +257,6 @@ cdef inline Py_ssize_t _gather(
     return n_kept
 
 
-cdef inline void _copy(
-    const value_t* values, const index_t* columns, Py_ssize_t n, double* kept, int32_t* kept_columns
-) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        kept[i] = values[i] if values != NULL else 1
-        kept_columns[i] = <int32_t> columns[i]
-
-
-cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
-    """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns; return their number.
-
-    The arrays must hold one more element than `longest()`. For loops that read each element often; not for kernels.
-    """
-    cdef Py_ssize_t start, n
-    cdef double* ones = NULL
-    extent(rows, k, &start, &n)
-    if n == 0:
-        return 0
-    if rows.columns32 is not None:
-        if rows.values64 is not None:
-            _copy(&rows.values64[start], &rows.columns32[start], n, kept, columns)
-        elif rows.values32 is not None:
-            _copy(&rows.values32[start], &rows.columns32[start], n, kept, columns)
-        else:
-            _copy(ones, &rows.columns32[start], n, kept, columns)
-        return n
-    if rows.columns64 is not None:
-        if rows.values64 is not None:
-            _copy(&rows.values64[start], &rows.columns64[start], n, kept, columns)
-        elif rows.values32 is not None:
-            _copy(&rows.values32[start], &rows.columns64[start], n, kept, columns)
-        else:
-            _copy(ones, &rows.columns64[start], n, kept, columns)
-        return n
-    if rows.values64 is not None:
-        return _gather(&rows.values64[start], rows.column_step, n, kept, columns)
-    return _gather(&rows.values32[start], rows.column_step, n, kept, columns)
-
-
-cdef inline bint is_dense(Rows rows) noexcept nogil:
-    """Return True if the rows of a matrix store all elements, in order."""
-    return not rows.is_kernel and rows.columns32 is None and rows.columns64 is None
-
-
 cdef inline void _copy_all(const value_t* values, Py_ssize_t step, Py_ssize_t n, double* kept) noexcept nogil:
     cdef Py_ssize_t j
     if step == 1:
@@ -305,6 +265,39 @@ cdef inline void _copy_all(const value_t* values, Py_ssize_t step, Py_ssize_t n,
     else:
         for j in range(n):
             kept[j] = values[j * step]
+
+
+cdef inline void _copy_columns(const index_t* columns, Py_ssize_t n, int32_t* kept) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        kept[i] = <int32_t> columns[i]
+
+
+cdef inline Py_ssize_t nonzeros(Rows rows, Py_ssize_t k, double* kept, int32_t* columns) noexcept nogil:
+    """Copy the stored elements of row k, or the non-zeros of a dense row, and their columns; return their number.
+
+    The arrays must hold one more element than `longest()`. For loops that read each element often; not for kernels.
+    """
+    cdef Py_ssize_t start, n, i
+    extent(rows, k, &start, &n)
+    if n == 0:
+        return 0
+    if is_dense(rows):
+        if rows.values64 is not None:
+            return _gather(&rows.values64[start], rows.column_step, n, kept, columns)
+        return _gather(&rows.values32[start], rows.column_step, n, kept, columns)
+    if rows.values64 is not None:
+        _copy_all(&rows.values64[start], 1, n, kept)
+    elif rows.values32 is not None:
+        _copy_all(&rows.values32[start], 1, n, kept)
+    else:
+        for i in range(n):
+            kept[i] = 1
+    if rows.columns32 is not None:
+        _copy_columns(&rows.columns32[start], n, columns)
+    else:
+        _copy_columns(&rows.columns64[start], n, columns)
+    return n
 
 
 cdef inline void elements(Rows rows, Py_ssize_t k, double* kept) noexcept nogil:

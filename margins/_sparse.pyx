@@ -90,15 +90,13 @@ cdef class Rows:
 
     def longest(self) -> int:
         """Return the largest number of elements that a row stores, which counts duplicates."""
-        cdef Py_ssize_t k, most = 0
+        cdef Py_ssize_t k, start, n, most = 0
         if self.columns32 is None and self.columns64 is None:
             return self.n_features
         with nogil:
             for k in range(self.n_rows):
-                if self.starts32 is not None:
-                    most = max(most, self.ends32[k] - self.starts32[k])
-                else:
-                    most = max(most, self.ends64[k] - self.starts64[k])
+                extent(self, k, &start, &n)
+                most = max(most, n)
         return most
 
     def has_nonzeros(self, Py_ssize_t least) -> bool:
@@ -141,6 +139,7 @@ cdef class Rows:
         result.n_rows, result.n_features = len(indices), self.n_features
         result.row_step, result.column_step = self.row_step, self.column_step
         result.n_dense_row, result.nonzero_count = self.n_dense_row, (0, 0)
+        result.prefetch_step = self.prefetch_step
         if self.starts32 is not None:
             starts, ends = np.asarray(self.starts32)[indices], np.asarray(self.ends32)[indices]
             result.starts32, result.ends32 = starts, ends
@@ -150,10 +149,8 @@ cdef class Rows:
         else:
             result.chosen = indices if self.chosen is None else np.asarray(self.chosen)[indices]
             result.n_of_part = result.n_rows * result.n_features
-            result.prefetch_step = self.prefetch_step
             return result
         result.n_of_part = int(np.sum(ends - starts, dtype=np.int64))
-        result.prefetch_step = self.prefetch_step
         return result
 
     def parts(self) -> Iterable[tuple[int, int]]:

@@ -26,7 +26,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from margins._limits cimport PREFETCH_DISTANCE
-from margins._sparse cimport Rows, dense_start, prefetch
+from margins._sparse cimport Rows, extent, prefetch
 from margins._update cimport Averaging, BinaryData, Sample, SampleLoop, Step, Tally, WeightVector
 from margins.model_selection._columns cimport add_to_all, compare, compare_with_self_score, products_with_columns
 from margins.rules.averaging cimport LongestSurvivor
@@ -353,18 +353,15 @@ cdef class Lockstep(SampleLoop):
 
     cdef void _read_row(self, Rows rows, Py_ssize_t k) noexcept nogil:
         """Read the values of row k and the positions of their features' weights."""
-        cdef Py_ssize_t j, start, step = 1, width = self.v.shape[1]
+        cdef Py_ssize_t j, start, step = rows.column_step, width = self.v.shape[1]
         self.x = &self.values[0]
+        extent(rows, k, &start, &self.n_stored)
         if rows.columns32 is not None:
-            start, self.n_stored = rows.starts32[k], rows.ends32[k] - rows.starts32[k]
             for j in range(self.n_stored):
                 self.offsets[j] = rows.columns32[start + j] * width
         elif rows.columns64 is not None:
-            start, self.n_stored = rows.starts64[k], rows.ends64[k] - rows.starts64[k]
             for j in range(self.n_stored):
                 self.offsets[j] = rows.columns64[start + j] * width
-        else:
-            start, step, self.n_stored = dense_start(rows, k), rows.column_step, rows.n_features
         if rows.values64 is not None:
             if step == 1 and self.n_stored:
                 self.x = &rows.values64[start]
