@@ -5,7 +5,6 @@ bias``. The kernels are the same as in scikit-learn's SVC. A kernel is an object
 formula for training and prediction. `KERNELS` maps the names that estimators accept to classes.
 """
 
-import margins.kernels.functions as functions
 from margins.kernels.functions.function import Function
 from margins.kernels.functions.linear import Linear
 from margins.kernels.functions.poly import Polynomial
@@ -14,7 +13,7 @@ from margins.kernels.functions.rbf import RBF
 from margins.kernels.functions.sigmoid import Sigmoid
 from margins.kernels.kernel import Kernel
 
-KERNELS = functions.find_kernels(functions)
+KERNELS = {kernel.name: kernel for kernel in (Linear, Polynomial, Precomputed, RBF, Sigmoid)}
 LINEAR = Linear()
 
 __all__ = [

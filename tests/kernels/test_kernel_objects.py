@@ -1,12 +1,8 @@
 """Kernel objects: one file for a kernel, names and parameters, pickles and errors."""
 
-import importlib
-import inspect
 import math
 import pickle
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +17,6 @@ from sklearn.svm import SVC
 import margins
 from margins.estimators.base import BaseMarginClassifier
 from margins.kernels import KERNELS, RBF, Kernel, Linear, Polynomial, Precomputed
-from margins.kernels.functions import find_kernels
 from margins.kernels.selection import kernel_choice, kernel_parameter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -51,24 +46,8 @@ def test_kernel_of_one_file_trains_and_predicts(name, n_classes, container):
         assert_allclose(function.decision_function(Z), scores, rtol=1e-9, atol=1e-9)
 
 
-@pytest.fixture
-def registered(monkeypatch, tmp_path):
-    """The kernels, with one more file in the package of kernel functions."""
-    package = tmp_path / "more_functions"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    shutil.copy(Path(inspect.getfile(RationalQuadratic)), package)
-    monkeypatch.syspath_prepend(tmp_path)
-    found = find_kernels(importlib.import_module("more_functions"))
-    for name, kernel in found.items():
-        monkeypatch.setitem(KERNELS, name, kernel)
-    yield found
-    for module in ("more_functions", "more_functions.kernel_of_one_file"):
-        importlib.sys.modules.pop(module, None)
-
-
-def test_kernel_of_one_file_has_a_name_and_reads_the_estimators_parameters(registered):
-    assert list(registered) == ["rational-quadratic"]
+def test_kernel_of_one_file_has_a_name_and_reads_the_estimators_parameters(monkeypatch):
+    monkeypatch.setitem(KERNELS, RationalQuadratic.name, RationalQuadratic)
 
     class WithAlpha(margins.get("pdm")):
         kernel: object = kernel_choice()
@@ -83,16 +62,6 @@ def test_kernel_of_one_file_has_a_name_and_reads_the_estimators_parameters(regis
     assert "'rational-quadratic' is (1 + |x - z|**2" in " ".join(WithAlpha.__doc__.split())
     with pytest.raises(ValueError, match=r"^alpha of WithAlpha must be in \(0, inf\)\. Got -1"):
         WithAlpha(kernel="rational-quadratic", alpha=-1.0).fit(X, y)
-
-
-def test_two_kernels_of_one_name_are_an_error(registered):
-    more = importlib.import_module("more_functions")
-    source = Path(more.__path__[0], "kernel_of_one_file.py")
-    shutil.copy(source, source.with_name("another.py"))
-    importlib.invalidate_caches()
-    with pytest.raises(ValueError, match="must be unique. Got 'rational-quadratic' in more_functions."):
-        find_kernels(more)
-    importlib.sys.modules.pop("more_functions.another")
 
 
 def test_kernel_objects_are_values():
