@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Full epochs and nested active sets."""
 
 from libc.stdint cimport int32_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Numbers that several kernels share: how often signals are checked, how far memory is requested ahead,
 and the ranges within which double arithmetic is safe."""
 

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """One update and one mini-epoch, which third parties compile against.
 
 Each name is defined in the module it belongs to; `from margins._update cimport NAME` works for all of them.

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The response of a solution over some samples, and its pivots along a path."""
 
 cpdef enum:

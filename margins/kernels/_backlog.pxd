@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Updates that wait until products are read."""
 
 from libc.stdint cimport int32_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Points as the columns of a matrix."""
 
 from libc.stdint cimport int32_t

@@ -1,2 +1,1 @@
-# cython: language_level=3
 """Squared distances between rows, without cancellation."""

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Rows of a kernel matrix, computed on demand and cached."""
 
 from libc.stdint cimport int32_t

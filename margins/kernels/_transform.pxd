@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Kernel values from inner products and squared norms, in place."""
 
 

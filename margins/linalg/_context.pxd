@@ -1,4 +1,3 @@
-# cython: language_level=3
 """A context that is entered and left as a whole."""
 
 

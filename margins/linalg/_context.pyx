@@ -1,4 +1,3 @@
-# cython: language_level=3
 """A context that is entered and left as a whole, even if Ctrl-C comes.
 
 The interpreter may raise KeyboardInterrupt at the start of any Python function, including `__exit__`, which then

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Sums of arrays, for loops without branches.
 
 Branches on the sign of a slack are mispredicted, which costs more than the arithmetic of both sides, and

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Loops over arrays that compilers vectorise, for the instruction set of the machine."""
 
 from libc.stdint cimport int32_t, int64_t

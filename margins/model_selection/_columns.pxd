@@ -1,4 +1,3 @@
-# cython: language_level=3
 """One sample and all columns of a matrix of weights: products, comparison, addition.
 
 The problem: V holds one weight vector w_i in each column, so that the weights of one feature are contiguous;

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Matrix rows of which only some are in memory."""
 
 from margins._sparse cimport Rows

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The base class of averaging, which makes the model from the hypotheses of a run."""
 
 from margins.data._binary_data cimport BinaryData

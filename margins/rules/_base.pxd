@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The base classes of rules: Condition, Update and Shrink, and the Rules that hold one of each."""
 
 from libc.math cimport INFINITY, fabs

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The step of an update whose coefficient a function returns."""
 
 from libc.math cimport isnan

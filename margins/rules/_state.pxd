@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The data that rules read and write, and the number of the binary interface."""
 
 from margins._limits cimport MAX_COUNT

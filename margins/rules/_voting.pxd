@@ -1,2 +1,1 @@
-# cython: language_level=3
 """Votes, which only Python code counts: no other kernel calls anything here."""

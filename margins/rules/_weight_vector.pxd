@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The weight vector of a run, its products with samples, and its updates."""
 
 from margins._limits cimport MAX_SCALE, MIN_SCALE

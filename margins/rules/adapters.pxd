@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Rules made from functions; each class is defined in the module of its kind."""
 
 from margins.rules.c_functions cimport (

@@ -1,4 +1,3 @@
-# cython: language_level=3
 from libc.stdint cimport int32_t
 from margins.rules._base cimport BinaryData, Averaging, WeightVector
 

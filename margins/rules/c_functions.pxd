@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Rules made from C functions."""
 
 from margins.rules._base cimport Condition, Shrink, Update

@@ -1,4 +1,3 @@
-# cython: language_level=3
 from margins.rules._base cimport Condition, State, Update
 
 

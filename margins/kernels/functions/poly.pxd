@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The polynomial kernel."""
 
 from margins.kernels._transform cimport Transform

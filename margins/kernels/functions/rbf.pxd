@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The radial basis function kernel."""
 
 from margins.kernels._transform cimport Transform
