@@ -75,7 +75,6 @@ def describe(name):
 
 
 def _description(name):
-    """Return the lines of `describe`."""
     algorithm = margins.get(name)
     lines = [
         f"{name}: {algorithm.__module__}.{algorithm.__qualname__}",

@@ -169,7 +169,6 @@ class MarginBounds:
         self.margin[numbers] = np.clip(bounds.margin, self.lower[numbers], self.upper[numbers])
 
     def release(self):
-        """Release the memory of the paths and of the response."""
         self._paths = None
         self.solution.release()
 

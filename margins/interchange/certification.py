@@ -454,7 +454,6 @@ class _ProvenParts:
         self.names = self._scheme.names(self._classes)
 
     def n_different(self) -> int:
-        """See `_Proven.n_different`."""
         models = [part.model() for part in self._parts], [part.fitted() for part in self._parts]
         own, best = (self._predicted(of_parts) for of_parts in models)
         return int(np.sum(own != best))

@@ -89,7 +89,6 @@ def host_array(array: Any) -> np.ndarray:
 
 
 def classes_of(model: Any) -> np.ndarray:
-    """Return the classes of a model."""
     return np.asarray(_on_host(model.classes_))
 
 

@@ -75,7 +75,6 @@ def check_estimator(estimator, n_jobs, progress, caller):
 
 
 def check_jobs(n_jobs, caller):
-    """Raise ValueError if `n_jobs` is not allowed."""
     is_integer = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not is_integer or n_jobs == 0):
         raise ValueError(f"n_jobs of {caller} must be None or an integer other than 0. Got {n_jobs!r}.")

@@ -130,7 +130,6 @@ class Engine:
         return {package: own} | versions
 
     def study(self) -> Study:
-        """Run the study."""
         _, searches = self.rounds.searches(0)
         n_settings = self.rounds.n_settings  # in each round
         n_fits = sum(n_settings) * sum(map(len, searches)) + len(self.outer)

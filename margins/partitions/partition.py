@@ -159,7 +159,6 @@ class Partition:
         self._sides.clear()
 
     def side(self, problem):
-        """Return the Side of a binary problem."""
         if problem not in self._sides:
             self._sides[problem] = Side(self, problem, self._stored.states)
         return self._sides[problem]
@@ -255,13 +254,11 @@ class Side:
         return centre
 
     def new_state(self, point, centre):
-        """Compute the PointState of a point."""
         products_of_point = self._products(point.w)
         dual = None if self.loss.is_smooth else self._dual(centre, point.factor, products_of_point)
         return PointState(products_of_point, dual, centre)
 
     def keep(self, point, state):
-        """Keep the state of a point."""
         self._states[self._problem, point.version] = state
 
     def forget_before(self, version):

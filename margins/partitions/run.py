@@ -119,7 +119,6 @@ class StreamedRun(Run):
         return self.loss.is_proven(certificate, self.eps)
 
     def begin_phase(self, phase):
-        """See `margins.solvers.driver.Run.begin_phase`."""
         solver = phase.make_solver()
         if type(solver) is not RulesSolver:
             raise ValueError(

@@ -111,7 +111,6 @@ class StreamedRows(HeldRows):
         self.X, self.copies = X, ActiveRows(X)
 
     def sqnorms(self):
-        """See `Rows.sqnorms`; the first reading computed them."""
         return self.X.sqnorms()
 
     def longest(self):
@@ -130,7 +129,6 @@ class StreamedRows(HeldRows):
 
     @contextmanager
     def holding_copies(self):
-        """Context that holds the copies."""
         try:
             self.hold(self.copies.rows(), self.copies.numbers())
             yield

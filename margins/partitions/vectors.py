@@ -52,11 +52,9 @@ class AllColumns:
     """All columns, for samples that store most of them."""
 
     def gathered(self, vector):
-        """Return the vector itself."""
         return vector
 
     def scattered(self, values):
-        """Return the values themselves."""
         return values
 
 

@@ -56,7 +56,6 @@ class CsvTable:
         return len(self._table)
 
     def column(self, name):
-        """Return a Column of text."""
         return Column(name, self._table.column(name))
 
     def located(self, error):

@@ -78,7 +78,6 @@ def needs_of(function: Any, kind: str) -> Needs:
 
 
 def name_of(function: Any) -> str:
-    """Return the name of a function."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
