@@ -3,7 +3,7 @@
 import functools
 import inspect
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 STATE = ("sqnorm", "t", "n_updates", "dual_sum")
 
@@ -26,21 +26,8 @@ NAMES = {
 }
 
 
-class Needs(NamedTuple):
-    """The arguments of a rule's function."""
-
-    # positional, keyword: names from `NAMES` of the parameters passed by position and by keyword
-    positional: tuple[str, ...]
-    keyword: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names, in the order of the call."""
-        return self.positional + self.keyword
-
-
-def needs_of(function: Any, kind: str) -> Needs:
-    """Return the arguments that a function needs, from the names of its parameters."""
+def needs_of(function: Any, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names in `NAMES` that a function takes by position, and those by keyword."""
     if kind not in NAMES:
         raise ValueError(f"kind of Python must be one of {', '.join(map(repr, NAMES))}. Got {kind!r}.")
     if not callable(function) or isinstance(function, type):
@@ -74,7 +61,7 @@ def needs_of(function: Any, kind: str) -> Needs:
             )
         else:
             positional.append(parameter.name)
-    return Needs(tuple(positional), tuple(keyword))
+    return tuple(positional), tuple(keyword)
 
 
 def name_of(function: Any) -> str:

@@ -30,11 +30,10 @@ cdef class Function:
     """A Python function, called with numbers from an array."""
 
     def __init__(self, function, str kind):
-        needs = needs_of(function, kind)
-        self.function, self.kind, self.names = function, kind, needs.names
-        self.n_positional = len(needs.positional)
-        self.keywords = needs.keyword or None
-        for i, name in enumerate(needs.names):
+        positional, keywords = needs_of(function, kind)
+        self.function, self.kind, self.names = function, kind, positional + keywords
+        self.n_positional, self.keywords = len(positional), keywords or None
+        for i, name in enumerate(self.names):
             self.places[i] = NAMES[kind].index(name)
 
     def __repr__(self):
