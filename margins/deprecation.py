@@ -4,8 +4,6 @@ A name stays for at least one minor version after the first version that warns. 
 FutureWarnings, as in scikit-learn, which Python shows by default.
 """
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Packages that only some functions need, and the error if one of them is not installed."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

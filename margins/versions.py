@@ -1,7 +1,5 @@
 """Versions of everything that results may depend on, for bug reports."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from importlib import metadata

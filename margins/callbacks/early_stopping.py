@@ -1,7 +1,5 @@
 """Early stopping of fits, by scores on validation data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

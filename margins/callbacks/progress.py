@@ -1,7 +1,5 @@
 """Progress bars for the binary problems of a fit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from margins.estimators.messages import short_name

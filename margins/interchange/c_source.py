@@ -1,7 +1,5 @@
 """Classifiers in C: one file of C99 without dependencies, for programs without Python."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

@@ -5,8 +5,6 @@ dual variables, by a second product. If that does not bound the optimum closely 
 does, to the same accuracy.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import warnings

@@ -1,7 +1,5 @@
 """Classifiers as model files of LIBLINEAR and LIBSVM, and back."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from itertools import combinations

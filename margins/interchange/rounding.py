@@ -1,7 +1,5 @@
 """What single precision does to the scores and labels of a classifier."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A model is read by the name of its class and by its fitted attributes, which sci
 scikit-learn-intelex and cuML share. None of these libraries is imported for it.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -7,8 +7,6 @@ best, mean ranks for ties.
 section 3.2; Holm (1979), A simple sequentially rejective multiple test procedure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import combinations

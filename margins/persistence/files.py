@@ -1,7 +1,5 @@
 """Writing of fitted classifiers to files, reading of these files, and checks of what they contain."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import importlib
