@@ -82,7 +82,6 @@ class EpochsDisplay(_Curves):
     values: list[NDArray[np.int64]]
     labels: list[str]
     quantity: Literal["mistakes", "updates"] = "mistakes"
-    lines_: "list[Line2D]" = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -186,7 +185,6 @@ class CertificateDisplay(_Curves):
     high: list[NDArray[np.float64]] | None
     labels: list[str]
     quantity: Literal["margin", "gap"] = "margin"
-    lines_: "list[Line2D]" = field(init=False)
 
     @classmethod
     def from_estimator(
