@@ -1,5 +1,3 @@
-"""Full epochs and nested active sets."""
-
 from libc.stdint cimport int32_t
 from margins._update cimport Membership, SampleLoop, epoch_t
 

@@ -1,5 +1,3 @@
-"""One sample of a matrix: dot, axpy, squared norm. The only module that distinguishes dense from CSR."""
-
 from libc.stdint cimport int32_t, int64_t
 from margins.linalg._vectorised cimport dots_of_columns
 

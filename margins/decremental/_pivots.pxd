@@ -1,5 +1,3 @@
-"""The response of a solution over some samples, and its pivots along a path."""
-
 cpdef enum:
     ZERO  # alpha is 0, sigma moves and is at least 1
     FREE  # sigma is 1, alpha moves between its bounds

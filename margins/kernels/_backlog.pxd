@@ -1,5 +1,3 @@
-"""Updates that wait until products are read."""
-
 from libc.stdint cimport int32_t
 from margins.kernels._columns cimport MAX_COLUMNS, Columns
 from margins.kernels._transform cimport Transform

@@ -1,5 +1,3 @@
-"""Points as the columns of a matrix."""
-
 from libc.stdint cimport int32_t
 from margins._sparse cimport Rows
 

@@ -1,5 +1,3 @@
-"""Rows of a kernel matrix that is stored in full."""
-
 from margins._sparse cimport Rows
 
 

@@ -1,5 +1,3 @@
-"""Rows of a kernel matrix, computed on demand and cached."""
-
 from libc.stdint cimport int32_t
 from margins._sparse cimport Rows
 from margins.kernels._backlog cimport Backlog

@@ -1,6 +1,3 @@
-"""Kernel values from inner products and squared norms, in place."""
-
-
 cdef class Transform:
     cdef object error
     cdef void row(self, double* values, Py_ssize_t n, double sqnorm, const double* sqnorms) noexcept nogil

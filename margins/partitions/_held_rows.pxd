@@ -1,5 +1,3 @@
-"""Matrix rows of which only some are in memory."""
-
 from margins._sparse cimport Rows
 
 

@@ -1,6 +1,3 @@
-"""The error of a file that is not in its format."""
-
-
 class MalformedFile(ValueError):
     """Error of a file that is not in the expected format; its line and column count from 1."""
 

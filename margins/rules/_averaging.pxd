@@ -1,5 +1,3 @@
-"""The base class of averaging, which makes the model from the hypotheses of a run."""
-
 from margins.data._binary_data cimport BinaryData
 from margins.rules._state cimport Sample, Step
 from margins.rules._weight_vector cimport WeightVector

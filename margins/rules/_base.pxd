@@ -1,5 +1,3 @@
-"""The base classes of rules: Condition, Update and Shrink, and the Rules that hold one of each."""
-
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from margins.data._binary_data cimport BinaryData

@@ -1,5 +1,3 @@
-"""The weight vector of a run, its products with samples, and its updates."""
-
 from margins._limits cimport MAX_SCALE, MIN_SCALE
 from margins._sparse cimport axpy, dot, margins_prefetch, prefetch
 from margins.data._binary_data cimport BinaryData

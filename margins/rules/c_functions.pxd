@@ -1,5 +1,3 @@
-"""Rules made from C functions."""
-
 from margins.rules._base cimport Condition, Shrink, Update
 
 ctypedef double (*threshold_t)(double, double, double, double) noexcept nogil

@@ -1,6 +1,3 @@
-"""The error for a rule that goes wrong."""
-
-
 class RuleError(ValueError):
     """A rule has returned a number that no rule may return: NaN or an infinite value.
 

@@ -1,5 +1,3 @@
-"""Rules made from Python functions."""
-
 from margins.rules._base cimport Condition, Shrink, Update
 
 

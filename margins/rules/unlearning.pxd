@@ -1,5 +1,3 @@
-"""The condition of the margin perceptron with unlearning, and its epoch as one fused loop."""
-
 from margins.rules.conditions cimport FixedThreshold
 
 

@@ -1,5 +1,3 @@
-"""A kernel defined by a function of two matrices."""
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

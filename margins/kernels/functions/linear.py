@@ -1,5 +1,3 @@
-"""The linear kernel."""
-
 from dataclasses import dataclass
 
 from margins.data.binary_data import rows_of

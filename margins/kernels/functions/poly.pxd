@@ -1,5 +1,3 @@
-"""The polynomial kernel."""
-
 from margins.kernels._transform cimport Transform
 
 

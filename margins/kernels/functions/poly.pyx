@@ -1,5 +1,3 @@
-"""The polynomial kernel."""
-
 from dataclasses import dataclass
 
 from margins.kernels._transform cimport Transform

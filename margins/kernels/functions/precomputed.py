@@ -1,5 +1,3 @@
-"""A precomputed kernel matrix."""
-
 from dataclasses import dataclass
 
 import numpy as np

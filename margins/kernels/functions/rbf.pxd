@@ -1,5 +1,3 @@
-"""The radial basis function kernel."""
-
 from margins.kernels._transform cimport Transform
 
 

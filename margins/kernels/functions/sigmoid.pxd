@@ -1,5 +1,3 @@
-"""The sigmoid kernel."""
-
 from margins.kernels._transform cimport Transform
 
 

@@ -1,5 +1,3 @@
-"""The sigmoid kernel."""
-
 from dataclasses import dataclass
 
 from libc.math cimport tanh
