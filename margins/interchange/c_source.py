@@ -125,10 +125,6 @@ def to_c(model: Any, *, weights: str = "double", X: Any = None) -> str:
         Samples of which a linear classifier's labels must stay the same. They do if ``|dw . x|`` and the
         rounding of sums are less than the score, for dw the change of the weights.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     TypeError

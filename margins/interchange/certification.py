@@ -168,10 +168,6 @@ def certify(
     n_jobs : int, optional
         Number of threads, as in `margins.MarginClassifier`.
 
-    Returns
-    -------
-    Certification
-
     Raises
     ------
     TypeError
