@@ -1,5 +1,3 @@
-"""Early stopping of fits, by scores on validation data."""
-
 import math
 from collections.abc import Callable
 from typing import Any

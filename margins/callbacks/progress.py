@@ -1,5 +1,3 @@
-"""Progress bars for the binary problems of a fit."""
-
 from typing import Any
 
 from margins.estimators.messages import short_name

@@ -1,5 +1,3 @@
-"""A classifier of two features, drawn in their plane."""
-
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
