@@ -36,6 +36,10 @@ cdef Py_ssize_t MANY = 300
 cdef int MAX_PRODUCTS = 50
 cdef double REDUCTION = 1e-2
 
+# Sweeps gain little where more coordinates move than so many times the rank of H: steps on the face follow a few.
+cdef Py_ssize_t WIDE = 2
+cdef int FEW_SWEEPS = 2
+
 # How many faces follow each other, as long as each gains this share of all; and the share of the gain without kinks
 # that is enough where they cut a step: otherwise half the step is tried.
 cdef int MAX_FACES = 20
@@ -128,7 +132,7 @@ cdef class Model:
     def __init__(self, w, gradient, terms, least, double share):
         cdef Py_ssize_t n = len(w)
         self.origin, self.least, self.share = w, least, share
-        self.n, self.few = n, FEW
+        self.n, self.few, self.rank = n, FEW, n
         self.z, self.gradient = w.copy(), gradient.copy()
         self.ridge, self.l1, self.centre, self.lower, self.upper = terms
         self.moving, self.face = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
@@ -172,6 +176,7 @@ cdef class Model:
         cdef double gain, total = 0
         cdef Py_ssize_t n_moving, n_before
         cdef int n_sweeps = 0, n_same
+        cdef bint is_wide
         while n_sweeps < max_sweeps and not time_is_over():
             PyErr_CheckSignals()
             with nogil:
@@ -184,7 +189,8 @@ cdef class Model:
             while n_sweeps < max_sweeps and gain > 0.5 * tolerance * total and not time_is_over():
                 PyErr_CheckSignals()
                 gain, n_before = 0, n_moving
-                if n_same > (max_of_few if n_moving <= self.few else max_of_many):
+                is_wide = n_moving > WIDE * self.rank and n_sweeps > FEW_SWEEPS
+                if is_wide or n_same > (max_of_few if n_moving <= self.few else max_of_many):
                     gain = self._step_on_face(n_moving)
                 with nogil:
                     gain += self._sweep(self.moving, n_moving, &n_moving)
@@ -369,11 +375,16 @@ cdef class Model:
         return gain
 
     cdef double _preconditioned(self, double[::1] scaled, Py_ssize_t n) noexcept nogil:
-        """Set `scaled` to the residual divided by the diagonal, and return their product."""
+        """Set `scaled` to the residual divided by the diagonal, and return their product.
+
+        Without H, if its rank is low: as many products as it has eigenvalues above 0 then solve for the step.
+        """
         cdef Py_ssize_t i, j
+        cdef double diagonal
         for i in range(n):
             j = self.face[i]
-            scaled[i] = self.residual[i] / (self.diagonal[j] + self.ridge[j])
+            diagonal = self.damping[j] if n > WIDE * self.rank else self.diagonal[j]
+            scaled[i] = self.residual[i] / (diagonal + self.ridge[j])
         return dot_of(&scaled[0], &self.residual[0], n)
 
 
@@ -430,6 +441,8 @@ cdef class ColumnModel(Model):
         self.columns, self.curvature, self.rho, self.is_free = columns, curvature, rho, is_free
         self.products, self.trial = np.zeros(columns.n_samples), np.empty(columns.n_samples)
         self.total = np.sum(curvature)
+        if np.min(self.ridge) > 0:
+            self.rank = np.count_nonzero(curvature)
         sums, diagonal = columns.moments(curvature, candidates, self.n)
         if rho > 0:
             sums[columns.n_features], diagonal[columns.n_features] = rho * self.total, rho * rho * self.total

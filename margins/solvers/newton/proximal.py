@@ -7,7 +7,7 @@ gains more than the objective.
 
 Weights that would stay at a kink of r or at a bound are left out of a step; the gradient is over all
 weights, so they join when they matter. The first steps are for a smaller C, whose optimum has few
-weights or, if the loss is smoothed, is reached in few steps; C grows from step to step. It need not
+weights or is reached in few steps; C grows from step to step. It need not
 grow to the end where all dual variables stay below their bounds: a larger C then changes nothing.
 
 If r* is finite for all vectors (a ridge, or bounds), the dual variables at w are feasible. Otherwise
@@ -155,7 +155,8 @@ class ProximalNewtonSolver(Solver):
             if len(sizes):
                 largest = float(np.max(np.abs(self._total[sizes]) / terms.l1[sizes]))
                 largest *= self._tuning.first_divisor
-            elif self._losses.is_smoothed:
+            elif self._losses.is_smoothed or self._n > len(self._data):
+                # With more weights than samples, a step fits those that are free, and frees others.
                 step = np.where(terms.ridge > 0, self._total[: self._n] / terms.ridge, 0.0)
                 step = np.append(step, np.zeros(len(self.w) - self._n))
                 largest = float(np.max(np.abs(products(self._data, self._all, step))))

@@ -224,6 +224,15 @@ def test_a_large_c_of_the_hinge_loss_is_the_hard_margin(penalty, penalised):
         assert np.min((2 * y - 1) * fit.decision_function(X)) > 1 - 1e-3
 
 
+@pytest.mark.parametrize("penalty", [Bounded(lower=0), Weighted(2.0), ElasticNet(0.05)])
+def test_many_more_features_than_samples(penalty):
+    """A Hessian of rank 20 beside a ridge."""
+    X, y = np.random.default_rng(0).standard_normal((20, 3000)), np.arange(20) % 2
+    fit = margins.MarginClassifier(penalty=penalty, C=10, eps=1e-3).fit(X, y)
+    assert fit.n_iter_ == 1 and fit.certificates_[0].gap < 3e-3
+    assert fit.n_accesses_ <= 50 * len(X)  # hundreds if coordinates are minimised one by one
+
+
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("spread", [1e-2, 1e-4])
 def test_nearly_equal_features(C, spread):
