@@ -160,6 +160,15 @@ def test_without_a_signal_the_constant_classifier_is_proven(loss, intercept, ker
         assert 0.9 <= fitted.certificates_[0].improvement <= 1
 
 
+@pytest.mark.parametrize("seed", [9, 33])
+def test_random_labels_end_by_the_proof_that_nothing_can_be_won(seed):
+    """The sum of the samples cancels to the square root of rounding, and no further."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    fitted = make(loss="hinge", C=0.001, penalize_intercept=False).fit(X, y)
+    assert fitted.converged_ and fitted.certificates_[0].improvement == 1
+
+
 def test_the_hard_margin_wins_all_or_nothing():
     separable = make(C=np.inf).fit([[1.0], [-1.0]], [0, 1])
     assert separable.certificates_[0].improvement == 1

@@ -479,11 +479,11 @@ class Proof(NamedTuple):
 TINY = 1e-8
 # The constant classifier is optimal if its objective is this close to a bound, relative to it, and if
 # the samples cancel in the weight vector up to this share: in small units, objectives are as close.
-SAME_OBJECTIVE = 1e-12
+SAME_OBJECTIVE = 1e-11
 CANCELLED = 1e-9
 # With a free intercept an offset of the features cancels, too, so it is a share of their spread, or only
 # this multiple of rounding counts; with a kernel, this multiple of the rounding of its values in |a|^2.
-CANCELLED_OF_SPREAD = 1e-7
+CANCELLED_OF_SPREAD = 1e-6
 ROUNDINGS = 10
 # With a kernel it is optimal, too, if no more can be won than by a signal of this share of the samples'
 # spread, which noise in fewer than 1e8 samples hides: single precision does not prove more, and the

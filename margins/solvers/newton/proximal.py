@@ -62,7 +62,7 @@ INSIDE = 1 - 1e-13
 
 
 class DualPoint(NamedTuple):
-    """Feasible dual variables and what they prove."""
+    """Dual variables, and what the largest feasible multiple of them proves."""
 
     alpha: np.ndarray
     total: np.ndarray  # the sum of alpha_k y_k
@@ -219,7 +219,7 @@ class ProximalNewtonSolver(Solver):
         square = float(self.alpha @ (self._loss.diag * self.alpha))
         value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
         if value > self._best.value:
-            self._best = DualPoint(scale * self.alpha, scale * self._total, value)
+            self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
         self._gap = value_of(terms, w) + self._loss.value(self.margins) - self._best.value
 
     @property

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import real_data
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -222,6 +223,15 @@ def test_a_large_c_of_the_hinge_loss_is_the_hard_margin(penalty, penalised):
     assert first == pytest.approx(second, rel=2e-3)
     for fit in fits:
         assert np.min((2 * y - 1) * fit.decision_function(X)) > 1 - 1e-3
+
+
+def test_a_rare_class_without_a_better_model_than_a_constant_one():
+    """The last digits of the objective hide no improvement."""
+    if "w8a" not in real_data.available():
+        pytest.skip(f"{real_data.VARIABLE} does not lead to w8a: it is not part of the project")
+    data = real_data.load("w8a")
+    fit = margins.MarginClassifier(penalty="l1", loss="hinge", C=0.01).fit(data.X, data.y)
+    assert fit.converged_ and fit.certificates_[0].improvement == 1 and not fit.coef_.round(6).any()
 
 
 @pytest.mark.parametrize("penalty", [Bounded(lower=0), Weighted(2.0), ElasticNet(0.05)])
