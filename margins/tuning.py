@@ -292,7 +292,10 @@ class ProximalTuning:
     # weight moves, and in each of the next ones, as a share of the last
     first_divisor: float = 0.2
     next_divisor: float = 0.3
-    patience: int = 20  # the solver stops after this many steps in a row without a smaller gap
+    # a smoothed problem that is not solved after so many steps is smoothed more
+    max_steps_of_smoothing: int = 8
+    # the solver stops after this many steps, or smoothed problems, in a row without a smaller gap
+    patience: int = 20
     # a step is over at most so many weights, or twice as many as are not at the centre of r
     min_candidates: int = 200
 

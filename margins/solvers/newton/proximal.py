@@ -215,12 +215,15 @@ class ProximalNewtonSolver(Solver):
     def _bound(self):
         """Compute what the weights and the dual variables prove."""
         terms, a, w = self._terms, self._total[: self._n], self.w[: self._n]
-        scale, conjugate, self._gap_of_terms = measures(terms, w, a, INSIDE)
+        scale, conjugate, gap_of_terms = measures(terms, w, a, INSIDE)
         square = float(self.alpha @ (self._loss.diag * self.alpha))
         value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
-        self._gap = value_of(terms, w) + self._loss.value(self.margins) - self._best.value
+        primal = value_of(terms, w) + self._loss.value(self.margins)
+        self._gap = primal - self._best.value
+        # Of r, and of the losses where the dual variables must be scaled.
+        self._gap_of_terms = max(gap_of_terms, primal - value - self._residual)
 
     @property
     def end(self):
@@ -229,7 +232,7 @@ class ProximalNewtonSolver(Solver):
 
     def epoch(self, run):
         share, least = self._newton.gap_share * run.required_gap, math.inf
-        n_passes, n_stalled, has_moved, is_over = 2, 0, True, False
+        n_passes, n_stalled, n_same, has_moved, is_over = 2, 0, 0, True, False
         with one_thread():
             for _ in range(self._newton.max_steps):
                 if self._gap <= share * self._best.value or time_is_over():
@@ -238,9 +241,13 @@ class ProximalNewtonSolver(Solver):
                 is_smoothed = self._losses.is_smoothed and is_final
                 if is_final:
                     self._current = self._terms
-                if is_smoothed and (self._gap_of_terms <= SOLVED * self._residual or not has_moved):
+                is_solved = self._gap_of_terms <= SOLVED * self._residual or not has_moved
+                is_hard = n_same >= self._tuning.max_steps_of_smoothing
+                n_same += is_smoothed
+                if is_smoothed and (is_solved or is_hard):
                     # With a larger factor fewer samples are free, and steps gain less.
                     growth = smoothing_growth if self._residual > SLOW * self._last_residual else 1.0
+                    growth, n_same = 1 / smoothing_growth if is_hard else growth, 0
                     self._last_residual = self._residual
                     self._losses.recentre(self.alpha, growth)
                     self._evaluate()
@@ -250,7 +257,7 @@ class ProximalNewtonSolver(Solver):
                     self._change_divisor(max(self._tuning.next_divisor * self._divisor, 1.0))
                     least = math.inf
                 n_passes += 3
-                n_stalled = 0 if self._gap < least else n_stalled + 1
+                n_stalled = 0 if self._gap < least else n_stalled + (n_same == 0 or not is_smoothed)
                 least = min(least, self._gap)
                 # Where weights stay, less smoothing improves the dual variables, several times.
                 is_over = not (has_moved or is_smoothed) or n_stalled >= self._tuning.patience
