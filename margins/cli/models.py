@@ -205,12 +205,13 @@ def set_bounds(model, source, X):
     """Replace the bounds of the classifier in a model by bounds without names, for features of X."""
     classifier = classifier_of(model)
     penalty = getattr(classifier, "penalty", "l2")
-    if isinstance(penalty, str) or (source.is_table and model is classifier):
-        return  # a fit finds the columns of a table
-    if source.is_table:
+    if isinstance(penalty, str):
+        return
+    has_columns = source.is_table and model is classifier
+    if source.is_table and not has_columns:
         model[:-1].fit(X)
     try:
-        names = _feature_names(model, X.shape[1], source.first_index)
+        names = list(X) if has_columns else _feature_names(model, X.shape[1], source.first_index)
         classifier.penalty = penalty.for_features(names)
     except ValueError as error:
         raise CommandError(str(error)) from error

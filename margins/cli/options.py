@@ -289,12 +289,7 @@ def bounded(parameters, bounds):
     if name not in PENALTIES:
         return parameters  # the classifier says what is allowed
     share = rest.pop("l1_ratio", None) if name == "elasticnet" else None
-    dicts = {name: bound for name, bound in bounds.items() if isinstance(bound, dict)}
-    others = {name: bound.pop(None) for name, bound in dicts.items() if None in bound}
-    penalty = regulariser_of(name, share)
-    if others:
-        penalty = Bounded(**others, penalty=penalty)
-    return rest | {"penalty": Bounded(**bounds, penalty=penalty)}
+    return rest | {"penalty": Bounded(**bounds, penalty=regulariser_of(name, share))}
 
 
 def output(text):

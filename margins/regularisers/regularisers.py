@@ -28,7 +28,7 @@ import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -278,9 +278,9 @@ class _Changed(Regulariser):
             return dict(zip(by_name, array.tolist(), strict=True))
         return float(array) if array.ndim == 0 else array
 
-    def for_features(self, names: Sequence[str]) -> Regulariser:
+    def for_features(self, names: Sequence[str]) -> Self:
         """See `Regulariser.for_features`."""
-        changed, known = copy.copy(self), set(names)
+        changed, known = copy.copy(self), {*names, None}  # None: all others, in the shell
         changed.penalty = self.penalty.for_features(names)
         for name, term in self.NAMES.items():
             numbers = getattr(self, name)
@@ -295,6 +295,7 @@ class _Changed(Regulariser):
                     f"Got {unknown!r}. {hint}"
                 )
             others = getattr(changed.penalty.terms(len(names)), term) if term else np.ones(len(names))
+            others = np.broadcast_to(numbers.get(None, others), len(names))
             values = [numbers.get(feature, other) for feature, other in zip(names, others, strict=True)]
             setattr(changed, name, np.array(values, dtype=np.float64))
         return changed
@@ -338,14 +339,15 @@ class Bounded(_Changed):
     Parameters
     ----------
     lower, upper : float, array-like of shape (n_features,), or dict, default=-inf and inf
-        Bounds of all weights, of each, or, by name, of some: others keep the bounds of `penalty`.
+        Bounds of all weights, of each, or, by name, of some; the bounds of `penalty` hold, too.
         Names are for X with feature names, such as a data frame.
     penalty : Regulariser, default=L2()
 
     Raises
     ------
     ValueError
-        If a lower bound exceeds the upper one, or is inf, or an upper one is -inf.
+        If a lower bound exceeds an upper one (a fit compares them with the bounds of `penalty`), or is
+        inf, or an upper one is -inf.
 
     Examples
     --------
@@ -374,17 +376,36 @@ class Bounded(_Changed):
                 "lower and upper of Bounded must have the same length. "
                 f"Got {np.size(self.lower)} and {np.size(self.upper)}."
             )
-        wrong = np.atleast_1d(np.greater(self.lower, self.upper))
-        if wrong.any():
-            j = int(np.flatnonzero(wrong)[0])
-            low, high = (float(np.ravel(b)[j if np.ndim(b) else 0]) for b in (self.lower, self.upper))
-            place = f" for feature {j}" if shapes else ""
-            raise ValueError(f"lower of Bounded must be at most upper. Got {low!r} and {high!r}{place}.")
+        _check_order(self.lower, self.upper)
+
+    def for_features(self, names: Sequence[str]) -> Self:
+        """See `Regulariser.for_features`."""
+        changed = super().for_features(names)
+        changed._terms(len(names), names)  # an error has the name
+        return changed
 
     def terms(self, n_features: int) -> Terms:
         """See `Regulariser.terms`."""
-        bounds = (self._spread(name, n_features) for name in self.NAMES)
-        return self.penalty.terms(n_features)._replace(**dict(zip(self.NAMES, bounds, strict=True)))
+        return self._terms(n_features, range(n_features))
+
+    def _terms(self, n_features: int, names: Sequence[Any]) -> Terms:
+        """Return the terms; an error calls features by these names or numbers."""
+        terms = self.penalty.terms(n_features)
+        lower = np.maximum(terms.lower, self._spread("lower", n_features))
+        upper = np.minimum(terms.upper, self._spread("upper", n_features))
+        _check_order(lower, upper, names)
+        return terms._replace(lower=lower, upper=upper)
+
+
+def _check_order(lower: Numbers, upper: Numbers, names: Sequence[Any] | None = None) -> None:
+    """Raise a ValueError if a lower bound exceeds the upper one."""
+    bounds = np.broadcast_arrays(lower, upper)
+    wrong = np.flatnonzero(np.greater(*bounds))
+    if len(wrong):
+        j = int(wrong[0])
+        low, high = (float(bound.flat[j]) for bound in bounds)
+        place = f" for feature {j if names is None else repr(names[j])}" if bounds[0].ndim else ""
+        raise ValueError(f"lower of Bounded must be at most upper. Got {low!r} and {high!r}{place}.")
 
 
 class Weighted(_Changed):

@@ -97,6 +97,7 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
             ("--upper", "5=0"),
             "upper of Bounded must have names of features of X as keys. Got '5'. X has",
         ),
+        (("--lower", "1=1", "--upper", "0"), "at most upper. Got 1.0 and 0.0 for feature '1'."),
         (("--lower", "small"), "lower of Bounded must be less than inf. Got 'small'."),
         (
             ("--lower", "0", "--penalty", "lasso"),
@@ -122,6 +123,8 @@ def test_bounds_name_features_as_weights_lists_them(run, tmp_path, table_file, t
     weights = {row["feature"]: row["weight"] for row in run("weights", model, "--json").json}
     assert weights.pop("size") == -0.25 and all(weight > 0 for weight in weights.values())
     assert run("certify", model, table_file, "--target", "bought").code == 0
+    wrong = run("train", table_file, model, "--target", "bought", *options, "--lower", "sizes=0")
+    assert wrong.code == 2 and "Got 'sizes'. Did you mean 'size'?" in wrong.err
 
 
 def test_bounds_name_features_of_svmlight_by_their_indices(run, tmp_path, train_file):

@@ -119,6 +119,10 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
             lambda: Prior({0: 1}).for_features(["a"]),
             "names of features of X as keys. Got 0. X has ['a'].",
         ),
+        (
+            lambda: Bounded({"a": 1}, 0).for_features(["a"]),
+            "at most upper. Got 1.0 and 0.0 for feature 'a'.",
+        ),
         (lambda: Weighted({"a": 1}).terms(1), "weights of Weighted has names of features, so X must"),
         (
             lambda: Bounded({"agee": 0}).for_features(["age", "income"]),
@@ -140,14 +144,28 @@ def test_a_penalty_must_be_an_object():
 
 
 def test_features_without_a_number_keep_the_number_of_the_penalty():
-    inner = Bounded(0, penalty=Weighted({"b": 2}, Prior({"a": 1}, Prior(3))))
-    named = Bounded({"a": -np.inf}, {"b": 4, "c": 5}, inner)
-    assert copy.deepcopy(named) == named != Bounded({"a": -np.inf}, {"b": 4, "c": 6}, inner)
-    assert repr(named).startswith("Bounded(lower={'a': -inf}, upper={'b': 4.0, 'c': 5.0}, penalty=Bou")
+    inner = Weighted({"b": 2}, Prior({"a": 1}, Prior(3)))
+    named = Bounded({"a": -np.inf, None: 0}, {"b": 4, "c": 5}, inner)
+    assert copy.deepcopy(named) == named != Bounded({"a": -np.inf, None: 0}, {"b": 4, "c": 6}, inner)
+    assert repr(named).startswith(
+        "Bounded(lower={'a': -inf, None: 0.0}, upper={'b': 4.0, 'c': 5.0}, pen"
+    )
     assert len(repr(Bounded({f"gene{j}": 0 for j in range(20000)}))) < 200  # messages have it
     ridge, _, centre, lower, upper = named.for_features(["b", "a", "c"]).terms(3)
     assert ridge.tolist() == [2, 1, 1] and centre.tolist() == [3, 1, 3]
     assert lower.tolist() == [0, -np.inf, 0] and upper.tolist() == [4, np.inf, 5]
+
+
+def test_bounds_inside_others_hold_too():
+    terms = Bounded({"a": 0}, penalty=Weighted(2, Bounded(-1, {None: 0.5}))).for_features("ab").terms(2)
+    assert terms.lower.tolist() == [0, -1] and terms.upper.tolist() == [0.5, 0.5]
+    nested = Bounded([0, 0], 1, Weighted(2, Bounded([0, 2])))
+    with pytest.raises(
+        ValueError, match=r"lower of Bounded .* at most upper. Got 2.0 and 1.0 for feature 1"
+    ):
+        nested.terms(2)
+    with pytest.raises(ValueError, match=r"Got 2.0 and 1.0 for feature 'b'"):
+        nested.for_features("ab")
 
 
 def test_regularisers_are_values():
