@@ -33,6 +33,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from margins.parameters import Interval
+
 Floats = NDArray[np.float64]
 Numbers = ArrayLike | Mapping[str, float]  # one, one for each feature, or some by the feature's name
 
@@ -232,7 +234,7 @@ class ElasticNet(Regulariser):
     """
 
     def __init__(self, l1_ratio: float = 0.5) -> None:
-        if not isinstance(l1_ratio, Real) or not 0 <= l1_ratio <= 1:
+        if not Interval(0, 1).contains(l1_ratio):
             raise ValueError(f"l1_ratio of ElasticNet must be in [0, 1]. Got {l1_ratio!r}.")
         self.ridge, self.l1 = 1 - float(l1_ratio), float(l1_ratio)
 
@@ -254,29 +256,30 @@ class _Changed(Regulariser):
         self.penalty, self.ridge, self.l1 = penalty, penalty.ridge, penalty.l1
 
     def _numbers(
-        self, name: str, values: Numbers, check: Callable[[Any], Any], allowed: str
+        self, name: str, values: Any, check: Callable[[Any], Any], allowed: str
     ) -> float | Floats | dict[str, float]:
         """Return a number, an array with one for each feature, or a dict, of which `check` is true."""
-        by_name = values if isinstance(values, Mapping) else None
-        try:
-            array = np.asarray(values if by_name is None else [*by_name.values()])
-            if array.dtype.kind in "SU":  # NumPy would take text as numbers
-                raise TypeError
+        index: Any = getattr(values, "index", None)
+        if hasattr(index, "tolist") and (np.ndim(values) > 1 or index.tolist() != [*range(len(index))]):
+            values = dict(values)  # a Series with names; of data frames the dict is refused
+        is_named = isinstance(values, Mapping)
+        array = np.asarray([*values.values()] if is_named else values, dtype=object)
+        got = reprlib.repr(values)
+        if array.ndim > 1 and not is_named:
+            got = f"an array of shape {array.shape}"
+            array = array[0] if len(array) == 1 else array  # coef_ has one row
+        kinds = set(map(type, array.flat))
+        if array.ndim < 2 and bool not in kinds and all(issubclass(kind, Real) for kind in kinds):
             array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} of {type(self).__name__} must be {allowed}. Got {values!r}."
-            ) from None
-        if array.ndim > 1 or not np.all(check(array)):
-            got = f"an array of shape {array.shape}" if array.ndim > 1 else _first(array, check)
-            got = got if by_name is None else repr(values)
-            raise ValueError(
-                f"{name} of {type(self).__name__} must be {allowed}, one or one for each feature. "
-                f"Got {got}."
-            )
-        if by_name is not None:
-            return dict(zip(by_name, array.tolist(), strict=True))
-        return float(array) if array.ndim == 0 else array
+            wrong = np.flatnonzero(~check(array))
+            if not len(wrong):
+                if is_named:
+                    return dict(zip(values, array.tolist(), strict=True))
+                return array if array.ndim else float(array)
+            if array.ndim and not is_named:
+                got = f"{float(array[wrong[0]])!r} for feature {wrong[0]}"
+        owner = type(self).__name__
+        raise ValueError(f"{name} of {owner} must be {allowed}, or one for each feature. Got {got}.")
 
     def for_features(self, names: Sequence[str]) -> Self:
         """See `Regulariser.for_features`."""
@@ -325,22 +328,14 @@ class _Changed(Regulariser):
         return f"{type(self).__name__}({', '.join(numbers)}, penalty={self.penalty!r})"
 
 
-def _first(array: Floats, check: Callable[[Any], Any]) -> str:
-    """Return the first number that is not allowed, with its index if there are several (str)."""
-    if array.ndim == 0:
-        return repr(float(array))
-    j = int(np.flatnonzero(~check(array))[0])
-    return f"{float(array[j])!r} for feature {j}"
-
-
 class Bounded(_Changed):
     """Another regulariser, with weights between bounds: signs, for example, with 0 and inf.
 
     Parameters
     ----------
-    lower, upper : float, array-like of shape (n_features,), or dict, default=-inf and inf
+    lower, upper : float, array-like of shape (n_features,), dict or Series, default=-inf and inf
         Bounds of all weights, of each, or, by name, of some; the bounds of `penalty` hold, too.
-        Names are for X with feature names, such as a data frame.
+        Names are for X with feature names, such as a data frame; those of a Series are its index.
     penalty : Regulariser, default=L2()
 
     Raises
@@ -366,8 +361,8 @@ class Bounded(_Changed):
         penalty: Regulariser | None = None,
     ) -> None:
         super().__init__(L2() if penalty is None else penalty)
-        self.lower = self._numbers("lower", lower, lambda x: x < np.inf, "less than inf")
-        self.upper = self._numbers("upper", upper, lambda x: x > -np.inf, "greater than -inf")
+        self.lower = self._numbers("lower", lower, lambda x: x < np.inf, "a number less than inf")
+        self.upper = self._numbers("upper", upper, lambda x: x > -np.inf, "a number greater than -inf")
         if isinstance(self.lower, dict) or isinstance(self.upper, dict):
             return  # a fit compares them
         shapes = {np.shape(bound) for bound in (self.lower, self.upper)} - {()}
@@ -397,7 +392,7 @@ class Bounded(_Changed):
         return terms._replace(lower=lower, upper=upper)
 
 
-def _check_order(lower: Numbers, upper: Numbers, names: Sequence[Any] | None = None) -> None:
+def _check_order(lower: Any, upper: Any, names: Sequence[Any] | None = None) -> None:
     """Raise a ValueError if a lower bound exceeds the upper one."""
     bounds = np.broadcast_arrays(lower, upper)
     wrong = np.flatnonzero(np.greater(*bounds))
@@ -413,7 +408,7 @@ class Weighted(_Changed):
 
     Parameters
     ----------
-    weights : float, array-like of shape (n_features,), or dict
+    weights : float, array-like of shape (n_features,), dict or Series
         Positive and finite: a larger one means a smaller coefficient. A dict has weights by the names
         of features, as in `Bounded`; others have the weight 1.
     penalty : Regulariser, default=L2()
@@ -435,7 +430,7 @@ class Weighted(_Changed):
 
     def __init__(self, weights: Numbers, penalty: Regulariser | None = None) -> None:
         super().__init__(L2() if penalty is None else penalty)
-        positive = "positive and finite"
+        positive = "a positive, finite number"
         self.weights = self._numbers("weights", weights, lambda x: (x > 0) & (x < np.inf), positive)
 
     def terms(self, n_features: int) -> Terms:
@@ -449,7 +444,7 @@ class Prior(_Changed):
 
     Parameters
     ----------
-    coef : float, array-like of shape (n_features,), or dict
+    coef : float, array-like of shape (n_features,) or (1, n_features), dict or Series
         Finite: coefficients of an earlier model, or of an expert. A dict has coefficients by the names
         of features, as in `Bounded`; others keep the coefficients of `penalty`, such as 0.
     penalty : Regulariser, default=L2()
@@ -472,7 +467,7 @@ class Prior(_Changed):
 
     def __init__(self, coef: Numbers, penalty: Regulariser | None = None) -> None:
         super().__init__(L2() if penalty is None else penalty)
-        self.coef = self._numbers("coef", coef, np.isfinite, "finite")
+        self.coef = self._numbers("coef", coef, np.isfinite, "a finite number")
 
     def terms(self, n_features: int) -> Terms:
         """See `Regulariser.terms`."""

@@ -98,7 +98,7 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
             "upper of Bounded must have names of features of X as keys. Got '5'. X has",
         ),
         (("--lower", "1=1", "--upper", "0"), "at most upper. Got 1.0 and 0.0 for feature '1'."),
-        (("--lower", "small"), "lower of Bounded must be less than inf. Got 'small'."),
+        (("--lower", "small"), "must be a number less than inf, or one for each feature. Got 'small'."),
         (
             ("--lower", "0", "--penalty", "lasso"),
             "penalty of MarginClassifier must be one of 'l2', 'l1'",

@@ -97,23 +97,36 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
             lambda: Bounded([0, 0], [1]),
             "lower and upper of Bounded must have the same length. Got 2 and 1.",
         ),
-        (lambda: Bounded(lower="x"), "lower of Bounded must be less than inf. Got 'x'."),
-        (lambda: Bounded(lower="0"), "lower of Bounded must be less than inf. Got '0'."),
-        (lambda: Bounded(lower={"a": "0"}), "lower of Bounded must be less than inf. Got {'a': '0'}."),
-        (lambda: Bounded(upper=np.nan), "upper of Bounded must be greater than -inf, one"),
+        (
+            lambda: Bounded(lower="x"),
+            "lower of Bounded must be a number less than inf, or one for each feature. Got 'x'.",
+        ),
+        (
+            lambda: Bounded(lower="0"),
+            "lower of Bounded must be a number less than inf, or one for each feature. Got '0'.",
+        ),
+        (
+            lambda: Bounded(lower={"a": "0"}),
+            "lower of Bounded must be a number less than inf, or one for each feature. Got {'a': '0'}.",
+        ),
+        (lambda: Bounded(None), "Got None."),
+        (lambda: Bounded({"a": True}), "Got {'a': True}."),
+        (lambda: Prior([True, 2.0]), "Got [True, 2.0]."),
+        (lambda: ElasticNet(True), "Got True."),
+        (lambda: Bounded(upper=np.nan), "upper of Bounded must be a number greater than -inf, or one"),
         (
             lambda: Weighted([1, 0]),
-            "weights of Weighted must be positive and finite, one or one for each",
+            "weights of Weighted must be a positive, finite number, or one for each",
         ),
         (lambda: Prior([0, np.inf]), "Got inf for feature 1."),
         (lambda: Prior(np.zeros((2, 2))), "Got an array of shape (2, 2)."),
         (
             lambda: Prior({"a": 0, "b": np.inf}),
-            "finite, one or one for each feature. Got {'a': 0, 'b': inf}",
+            "finite number, or one for each feature. Got {'a': 0, 'b': inf}",
         ),
         (
             lambda: Prior({"a": [1, 2]}),
-            "coef of Prior must be finite, one or one for each feature. Got {",
+            "coef of Prior must be a finite number, or one for each feature. Got {",
         ),
         (
             lambda: Prior({0: 1}).for_features(["a"]),
@@ -154,6 +167,16 @@ def test_features_without_a_number_keep_the_number_of_the_penalty():
     ridge, _, centre, lower, upper = named.for_features(["b", "a", "c"]).terms(3)
     assert ridge.tolist() == [2, 1, 1] and centre.tolist() == [3, 1, 3]
     assert lower.tolist() == [0, -np.inf, 0] and upper.tolist() == [4, np.inf, 5]
+
+
+def test_a_series_with_names_is_taken_by_name():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1.0, 2.0], index=["b", "a"])
+    assert Prior(series) == Prior({"b": 1, "a": 2}) and Bounded(series) == Bounded(dict(series))
+    assert Weighted(pandas.Series([1.0, 2.0])) == Weighted([1, 2]) == Weighted(np.array([[1, 2]]))
+    for wrong in (pandas.Series([1.0, 2.0], index=["a", "a"]), pandas.DataFrame([[1.0, 2.0]])):
+        with pytest.raises(ValueError, match="must be a finite number, or one for each feature"):
+            Prior(wrong)
 
 
 def test_bounds_inside_others_hold_too():
