@@ -108,11 +108,9 @@ def evaluate():
 @cli.command(short_help="Prove how good a model is.")
 @options.MODEL
 @options.SEVERAL
-@click.option("-C", "C", type=float, help="Penalty of the soft margin; inf: the hard margin.")
+@options.of_parameters(of_fit=False)
 @click.option("--alpha", type=float, help="Instead of -C: C is 1 / (alpha * number of samples).")
-@click.option("--loss", metavar="NAME", help="Loss: squared_hinge or hinge.")
 @click.option("--free-intercept", is_flag=True, help="The intercept was not penalised.")
-@click.option("--class-weight", metavar="WEIGHTS", help="balanced, or LABEL=WEIGHT,...")
 @click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Of the bound.")
 @options.trusted
 @options.of_source
@@ -124,7 +122,8 @@ def certify():
 
     MODEL is a file of `train`, LIBLINEAR or LIBSVM. Texts do not state C: give -C or --alpha. They say
     that the intercept of a linear model was penalised, and the loss of a kernel model the hinge loss:
-    otherwise give --free-intercept, --loss squared_hinge.
+    otherwise give --free-intercept, --loss squared_hinge. Give the penalty and the bounds of a text,
+    too, unless it is l2, or l1 with the squared hinge loss.
     """
 
 

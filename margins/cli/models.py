@@ -211,7 +211,7 @@ def set_bounds(model, source, X):
     if source.is_table and not has_columns:
         model[:-1].fit(X)
     try:
-        names = list(X) if has_columns else _feature_names(model, X.shape[1], source.first_index)
+        names = list(X) if has_columns else feature_names(model, X.shape[1], source.first_index)
         classifier.penalty = penalty.for_features(names)
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -255,7 +255,7 @@ def weights(model, top, trusted, as_json):
     classifier = classifier_of(model)
     if not hasattr(classifier, "coef_"):
         raise CommandError(f"{path}: must hold a linear classifier, whose features have weights.")
-    names = _feature_names(model, classifier.n_features_in_, getattr(classifier, "first_index_", 1))
+    names = feature_names(model, classifier.n_features_in_, getattr(classifier, "first_index_", 1))
     rows = [
         {"class": label, "feature": names[j], "weight": coefs[j]}
         for label, coefs in _coefs_by_label(classifier)
@@ -282,7 +282,7 @@ def _coefs_by_label(classifier):
         yield label_text(label), row
 
 
-def _feature_names(model, n_features, first):
+def feature_names(model, n_features, first):
     """Return the names of the features of the classifier in a model, in svmlight their indices."""
     if hasattr(model, "feature_names_in_"):
         if hasattr(model, "steps"):

@@ -244,17 +244,22 @@ PARAMETERS = (
     ("random_state", "--seed", "INT", "Seed of the sample orders (default 0). none: a new one."),
     ("n_jobs", "--jobs", "INT", "Number of threads that train classes in parallel."),
 )
+OF_FIT = ("eps", "kernel", "gamma", "max_iter", "max_time", "random_state", "n_jobs")
 # Not defaults in click, so that `-p` may set them without a contradiction.
 DEFAULTS = {"random_state": 0}
 
 
-def of_parameters(*without):
-    """Return a decorator that adds the options of `PARAMETERS` as the dict `parameters`."""
+def of_parameters(*without, of_fit=True):
+    """Return a decorator that adds the options of `PARAMETERS` as the dict `parameters`.
+
+    of_fit=False: not those of a fit, `-p` among them.
+    """
+    without = without if of_fit else OF_FIT
     options = [option for option in PARAMETERS if option[0] not in without]
 
     def decorate(command):
         @functools.wraps(command)
-        def with_parameters(settings, **kwargs):
+        def with_parameters(settings=(), **kwargs):
             from margins.cli.models import bounds_of, class_weight_of, parameters_of, value_of
 
             option_values = {name: kwargs.pop(name) for name, *_ in options}
@@ -272,11 +277,12 @@ def of_parameters(*without):
             bounds = {name: parameters.pop(name) for name in ("lower", "upper") if name in parameters}
             if bounds:
                 parameters = bounded(parameters, bounds)
-            return command(parameters={**DEFAULTS, **parameters}, **kwargs)
+            defaults = DEFAULTS if of_fit else {}
+            return command(parameters=defaults | parameters, **kwargs)
 
         for name, option, metavar, text in reversed(options):  # the last one added is listed first
             with_parameters = click.option(option, name, metavar=metavar, help=text)(with_parameters)
-        return settings(with_parameters)
+        return settings(with_parameters) if of_fit else with_parameters
 
     return decorate
 

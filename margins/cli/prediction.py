@@ -5,11 +5,12 @@ import operator
 from margins.cli.direct import labels_and_scores
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
-from margins.cli.models import class_weight_of, read_model
+from margins.cli.models import feature_names, read_model
 from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import (
     TrainingColumns,
     check_alike,
+    classifier_of,
     is_precomputed,
     name_of,
     read_point_arrays,
@@ -143,9 +144,7 @@ def evaluate(model, data, trusted, read, quiet, as_json):
     return DONE
 
 
-def certify(
-    model, data, C, alpha, loss, free_intercept, class_weight, accuracy, trusted, read, quiet, as_json
-):
+def certify(model, data, alpha, parameters, free_intercept, accuracy, trusted, read, quiet, as_json):
     """Print the certificate of each binary problem of a model, and return the exit code."""
     sources = read(*data)
     check_output()
@@ -157,11 +156,14 @@ def certify(
     X, y = read_training_samples(sources, TrainingColumns.of(model))
     if is_precomputed(model):  # a text states no training sample after the last support vector
         model.n_features_in_ = max(model.n_features_in_, X.shape[1])
-    weights = None if class_weight is None else class_weight_of(class_weight)
-    given = {"C": C, "alpha": alpha, "loss": loss, "class_weight": weights}
-    given["penalize_intercept"] = False if free_intercept else None
+    penalty = parameters.get("penalty")
+    if hasattr(penalty, "for_features"):
+        first = getattr(classifier_of(model), "first_index_", sources[0].first_index)
+        parameters["penalty"] = penalty.for_features(feature_names(model, X.shape[1], first))
+    is_penalised = False if free_intercept else None
+    given = {"alpha": alpha, "penalize_intercept": is_penalised, "accuracy": accuracy, **parameters}
     with samples_of(name_of(sources)):
-        result = certificates_of(model, X, y, accuracy=accuracy, **given)
+        result = certificates_of(model, X, y, **given)
         n_different = result.n_different
     if as_json:
         rows = zip(result.names, result.certificates, strict=True)

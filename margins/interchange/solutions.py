@@ -277,6 +277,7 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
         free = ["alpha", "class_weight", "penalize_intercept"]
         # A file of LIBSVM says C-SVC whatever the loss that this library fitted.
         free += ["loss"] if facts.get("multi_class") == "ovo" or not hasattr(model, "coef_") else []
+        free += [] if "penalty" in facts else ["penalty", "l1_ratio"]  # nor of any penalty but l1
         facts |= {name: stated[name] for name in free if name in stated}
         facts["C"] = _penalty_of(stated, samples)
     facts = _agreed(model, stated, facts, "the file" if is_from_file else "")

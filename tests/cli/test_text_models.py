@@ -163,11 +163,18 @@ def test_certify_proves_a_text_and_a_skops_model(run, train_file, tmp_path):
 
 def test_certify_is_told_what_a_text_does_not_say(run, train_file, tmp_path):
     options = {"squared": ("--kernel", "rbf"), "free": ("-p", "penalize_intercept=false")}
-    stated = {"squared": ("--loss", "squared_hinge"), "free": ("--free-intercept",)}
+    options["net"] = ("--penalty", "elasticnet", "--l1-ratio", "0.25", "--lower", "0,2=-inf")
+    stated = {
+        "squared": ("--loss", "squared_hinge"),
+        "free": ("--free-intercept",),
+        "net": options["net"],
+    }
     for name, trained in options.items():
         run("train", train_file, tmp_path / name, "--eps", "1e-6", *trained)
         result = run("certify", tmp_path / name, train_file, "-C", "1", *stated[name], "--json").json
         assert result["certificates"][0]["gap"] < 1e-4 and result["n_different"] == 0
+    result = run("certify", tmp_path / "net", train_file, "-C", "1", "--lower", "99=0")
+    assert result.code == 2 and "Got '99'" in result.err
     wide = tmp_path / "wide.svm"
     wide.write_text(train_file.read_text().replace("\n", " 9:1\n", 1))
     result = run("certify", tmp_path / "free", wide, "-C", "1")
