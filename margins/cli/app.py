@@ -86,7 +86,8 @@ def predict():
     """Write the label that MODEL predicts for each sample of DATA to OUTPUT, one per line.
 
     Without OUTPUT, or if it is "-", labels go to standard output. An existing OUTPUT that is no file of
-    predictions needs --force. If DATA has labels, the accuracy is printed.
+    predictions needs --force. If DATA has labels, the accuracy is printed; tables and matrices need
+    --target for it.
 
     To predict several files of one format, in the given order, use -o:
     margins predict MODEL DATA... -o OUTPUT.

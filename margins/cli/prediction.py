@@ -84,7 +84,7 @@ def _predicted_by_file(model, source, trained, scores):
 
 def _predicted_by_classifier(model, source, trained, scores):
     """Return the predicted labels, with `scores` those of each sample, and the true labels if any."""
-    X, y = read_points(source, trained, needs_labels=False)
+    X, y = read_points(source, trained, needs_labels=source.target is not None)
     with samples_of(source.path):
         predicted = model.predict(X)
         rows = model.decision_function(X).reshape(len(predicted), -1).tolist() if scores else None

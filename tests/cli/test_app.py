@@ -118,6 +118,9 @@ def test_a_table_with_categories_is_trained_and_predicted(run, table_file, tmp_p
     result = run("train", table_file, model, *options, "--scale", "-C", "10")
     assert result.code == 0, result.err
     assert run("evaluate", model, table_file, "--target", "bought", "--json").json["accuracy"] == 1
+    predicted = run("predict", model, table_file, tmp_path / "labels", "--target", "bought")
+    assert predicted.out.startswith("accuracy 1.000000 ")
+    assert run("predict", model, table_file, "--target", "nonsense").code == 2
     points = tmp_path / "points.csv"
     points.write_text("shop,unused,size,colour\nb,?,2.4,blue\na,?,1.1,violet\n")
     assert run("predict", model, points).out == "no\nyes\n"
