@@ -24,6 +24,7 @@ A free intercept has no regulariser; a penalised one has the numbers ridge and l
 
 import copy
 import difflib
+import inspect
 import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
@@ -173,6 +174,34 @@ class Regulariser:
         """
         return self
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name (dict); deep: those of `penalty` as penalty__NAME, too."""
+        names = inspect.signature(type(self)).parameters
+        params = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        if deep and isinstance(inner := params.get("penalty"), Regulariser):
+            params |= {f"penalty__{name}": value for name, value in inner.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of `penalty` as penalty__NAME; return the regulariser.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the constructor does not have a parameter, or does not allow the values.
+        """
+        changed = self.get_params(deep=False)
+        nested = [name for name in params if "penalty" in changed and name.startswith("penalty__")]
+        inner = {name.removeprefix("penalty__"): params.pop(name) for name in nested}
+        changed |= params
+        if inner:
+            changed["penalty"] = copy.copy(changed["penalty"]).set_params(**inner)
+        vars(self).update(vars(type(self)(**changed)))
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return copy.deepcopy(self)
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -237,6 +266,7 @@ class ElasticNet(Regulariser):
         if not Interval(0, 1).contains(l1_ratio):
             raise ValueError(f"l1_ratio of ElasticNet must be in [0, 1]. Got {l1_ratio!r}.")
         self.ridge, self.l1 = 1 - float(l1_ratio), float(l1_ratio)
+        self.l1_ratio = self.l1
 
     def __repr__(self) -> str:
         return f"ElasticNet({self.l1!r})"

@@ -27,7 +27,7 @@ def samples(m=300, scale=1.0):
 
 
 def assert_same_optimum(classifier, chunks, X, y):
-    alone = margins.MarginClassifier(**classifier.get_params()).fit(X, y)
+    alone = margins.MarginClassifier(**classifier.get_params(deep=False)).fit(X, y)
     classifier.fit(chunks)
     assert classifier.converged_
     for one, other in zip(classifier.certificates_, alone.certificates_, strict=True):

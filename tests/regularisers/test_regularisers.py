@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
+import margins
 from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Weighted
 from margins.regularisers._terms import measures, movable, value_of
 
@@ -189,6 +191,25 @@ def test_bounds_inside_others_hold_too():
         nested.terms(2)
     with pytest.raises(ValueError, match=r"Got 2.0 and 1.0 for feature 'b'"):
         nested.for_features("ab")
+
+
+def test_parameters_are_nested_as_those_of_estimators():
+    penalty = Bounded(0, 1, ElasticNet(0.25))
+    classifier = margins.MarginClassifier(penalty=penalty)
+    assert classifier.get_params()["penalty__penalty__l1_ratio"] == 0.25
+    changed = clone(classifier).set_params(
+        penalty__lower=2, penalty__upper=3, penalty__penalty__l1_ratio=1
+    )
+    assert changed.penalty == Bounded(2, 3, ElasticNet(1)) and penalty == Bounded(0, 1, ElasticNet(0.25))
+    for wrong, error in (
+        ({"penalty__l1_ratio": 0.5, "lower": 2}, ValueError),
+        ({"penalty__l1_ratio": 2}, ValueError),
+        ({"low": 0}, TypeError),
+        ({"penalty__penalty__lower": 0}, TypeError),
+    ):
+        with pytest.raises(error):
+            penalty.set_params(**wrong)
+        assert penalty == Bounded(0, 1, ElasticNet(0.25))
 
 
 def test_regularisers_are_values():
