@@ -1,4 +1,4 @@
-"""Tables as readable text."""
+"""Tables and shares as readable text."""
 
 from collections.abc import Container, Iterable, Sequence
 
@@ -15,3 +15,13 @@ def aligned(rows: Iterable[Sequence[object]], left: Container[int] = (0,)) -> st
         )
         lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, of two digits or, near 100 %, with two digits of what it lacks.
+
+    >>> percent(0.29), percent(1 - 3.16e-5)
+    ('29 %', '99.9968 %')
+    """
+    lacks = float(f"{100 * (1 - share):.2g}")
+    return f"{100 * share:.2g} %" if lacks > 10 else f"{100 - lacks:.15g} %"

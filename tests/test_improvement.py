@@ -297,6 +297,8 @@ def test_a_fit_that_is_stopped_says_what_is_missing():
     )
     with pytest.warns(ConvergenceWarning, match=text):
         make(loss="hinge", C=1e-8, penalize_intercept=False).fit(1e-6 * X, y)
+    with pytest.warns(ConvergenceWarning, match=r"is proven; 99\.9968 % is required"):
+        make(eps=1e-9, max_time=1e-9).fit(X, y)
 
 
 def test_explain_names_the_share():

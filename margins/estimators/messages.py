@@ -14,6 +14,7 @@ from margins.estimators.names import display_name, shown_name
 from margins.registry import name_of
 from margins.solvers.base import Ending
 from margins.solvers.proof import rounding_of_sqnorm
+from margins.text import percent
 
 # C |x|^2 is below this if features have values up to 1 and C is at most 1000.
 MAX_USUAL_RATIO = 1e6
@@ -110,8 +111,8 @@ def run_not_converged(estimator, outcome, problem=""):
     required = outcome.specification.required_improvement
     if certificate.improvement < required and outcome.loss.is_finite:
         text += (
-            f" {100 * certificate.improvement:.2g} % of the possible improvement over a constant "
-            f"classifier is proven; {100 * required:.2g} % is required."
+            f" {percent(certificate.improvement)} of the possible improvement over a constant "
+            f"classifier is proven; {percent(required)} is required."
         )
     if math.isinf(certificate.primal) and not outcome.loss.is_finite:
         text += " This hyperplane does not separate the classes. " + _what_separates(estimator, outcome)

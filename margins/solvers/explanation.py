@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from margins.data.binary_data import rows_of
 from margins.solvers.auto import Candidate, candidates
 from margins.solvers.plans import Plan
+from margins.text import percent
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Explanation:
             f"{problems}",
             f"loss={self.loss!r}, kernel={self.kernel!r}, eps={self.eps:g} "
             f"(relative duality gap <= {self.required_gap:.3g}; "
-            f"{100 * self.required_improvement:.3g} % of the possible improvement)",
+            f"{percent(self.required_improvement)} of the possible improvement)",
             f"reads {'the ' if self.rows != 'X' else ''}{self.rows}; {self.plan.reason}",
             "plan:",
             *(f"  {number}. {phase}" for number, phase in enumerate(self.plan.phases, 1)),
