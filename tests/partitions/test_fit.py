@@ -16,6 +16,7 @@ from margins.data.chunks import Chunks
 from margins.losses import SquaredHinge
 from margins.partitions import executors
 from margins.partitions.work import MAX_ENDED, MAX_FITS, STORE, Store
+from margins.regularisers import Prior
 
 each_loss = pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 
@@ -166,7 +167,11 @@ def test_a_large_memory_map_is_read_in_chunks_and_a_small_one_is_not(tmp_path, m
     partitioned = margins.MarginClassifier(random_state=0).fit(mapped, y)
     assert not hasattr(partitioned, "dual_coef_")
     assert_agree(partitioned, whole)
-    assert hasattr(margins.MarginClassifier(solver="dcd", random_state=0).fit(mapped, y), "dual_coef_")
+    for in_memory in {"solver": "dcd"}, {"penalty": Prior(1)}:
+        assert hasattr(
+            margins.MarginClassifier(random_state=0, **in_memory).fit(mapped, y), "dual_coef_"
+        )
+    assert not hasattr(margins.MarginClassifier(penalty="l1").fit(mapped, y), "dual_coef_")
 
 
 def test_a_fit_in_memory_after_one_in_partitions_is_complete():
