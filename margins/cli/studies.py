@@ -99,7 +99,10 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
 
 
 def _row_of(classifier, accuracy):
+    from margins.estimators.fitted import n_features_of
+
     certificates = classifier.certificates_
+    in_use = {} if classifier.penalty == "l2" else {"features_in_use": n_features_of(classifier)}
     return {
         "C": classifier.C,
         "gap": max(certificate.gap for certificate in certificates),
@@ -108,6 +111,7 @@ def _row_of(classifier, accuracy):
         "epochs": classifier.n_iter_,
         "seconds": sum(phase.seconds for phases in classifier.phases_ for phase in phases),
         "accuracy": accuracy,
+        **in_use,
         "converged": classifier.converged_,
     }
 

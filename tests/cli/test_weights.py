@@ -90,6 +90,9 @@ def test_penalties_and_bounds_reach_the_classifier(run, tmp_path, train_file):
         assert (
             run("train", train_file, tmp_path / name, *options, "--json").json["n_features_in_use"] == 1
         )
+    options = ("--penalty", "l1", "--points", "2", "--c-min", "1e-3", "--c-max", "0.02")
+    header, *rows = run("path", train_file, *options, "-q").out.splitlines()
+    assert header.endswith("features in use") and [row.split()[-1] for row in rows] == ["0", "1"]
     for wrong, message in (
         (("--lower", "1", "--upper", "0"), "lower of Bounded must be at most upper. Got 1.0 and 0.0."),
         (("--lower", "3=0,0,1"), "A bound may be given only once. Got several of all: '3=0,0,1'."),
