@@ -146,7 +146,7 @@ def of_source(command):
     @click.option(
         "--delimiter",
         metavar="CHAR",
-        help="Character between columns (CSV), such as ';' or tab. Default: tab for .tsv, else a comma.",
+        help="Character between columns (CSV): ';', tab, space, ... Default: tab for .tsv, else ','.",
     )
     @click.option(
         "--target",
@@ -206,11 +206,11 @@ def _delimiter_of(text):
         return None
     from margins.readers.csv import check_delimiter
 
-    delimiter = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
     try:
         check_delimiter(delimiter, "--delimiter")
     except ValueError as error:
-        raise CommandError(f"{error} A tab is tab.") from error
+        raise CommandError(f"{error} Or give tab or space.") from error
     return delimiter
 
 

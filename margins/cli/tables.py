@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import shlex
 
 from margins.cli.errors import CommandError, samples_in_files, unreadable
 from margins.cli.files import contents_of
@@ -128,7 +129,7 @@ def features_of(source, table, needs_labels, trained=None, unknown=None):
             vectors = column.vectors(table.widths[name])
             X |= zip(names_of_features([name], table.widths), vectors.T, strict=True)
         else:
-            X[name] = column.numbers(HINT.format(name=name))
+            X[name] = column.numbers(HINT.format(name=shlex.quote(name)))
     X = pandas.DataFrame(X, columns=names)
     labels = table.column(target).distinct() if needs_labels else None
     if needs_labels:

@@ -127,7 +127,7 @@ def check_same_columns(headers):
     """Raise a ValueError if the columns of tables, a dict by path, are not those of the first."""
     (first_path, first), *others = headers.items()
     for path, header in others:
-        available = f"Columns: {few(header, 20)}."
+        available = f"Columns: {few(header, 20)}.{hint_of_delimiter(header)}"
         if missing := set(first).difference(header):
             name = min(missing, key=first.index)
             raise ValueError(f"{path}: there is no column {name!r}, which {first_path} has. {available}")

@@ -17,6 +17,7 @@ NO_VALUES = frozenset(("None", "nan", "NaN", "NaT", "<NA>"))  # missing values o
 BLANKS = " \t"  # stripped from both ends of a value
 BOOLEANS = {"true": True, "false": False}
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WITH_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9.,]*")
 # Numbers that name a category or a class. "01" and "+1" are codes, which differ from "1".
 WHOLE = re.compile("0|-?[1-9][0-9]*")
 NAMING_NUMBER = re.compile(
@@ -120,14 +121,19 @@ class Column:
         self.kind = kind_of_type(array.type)
 
     def numbers(self, hint=""):
-        """Return finite float64 (shape (m,)), or raise a WrongValue, with a hint if it is text."""
+        """Return finite float64 (shape (m,)), or raise a WrongValue; `hint`: if it is other text."""
         values = self._cast()
         if values is None:  # booleans in text, or values that are not numbers
             values = self.distinct().mapped(number_of, np.float64)
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             value = self.array[row].as_py()
+            text = "" if value is None else str(value).strip(BLANKS)
             hint = hint if isinstance(value, str) else ""
+            if text in MISSING:
+                hint = " Fill in missing numbers, or leave out their rows."
+            elif WITH_COMMA.fullmatch(text):
+                hint = " Write numbers with a decimal point and without commas."
             raise WrongValue(self.name, row, value, f"{self.name!r} must be a finite number", hint)
         return values
 

@@ -4,7 +4,7 @@ import pytest
 
 from margins.data.chunks import Chunks
 
-DELIMITERS = {"tab": "\t", "\\t": "\t", ";": ";", "|": "|", " ": " ", ":": ":"}
+DELIMITERS = {"tab": "\t", "\\t": "\t", ";": ";", "|": "|", "space": " ", ":": ":"}
 
 
 def table(delimiter, n=40):

@@ -50,6 +50,9 @@ def test_a_column_that_is_not_named_is_read(tmp_path):
     [
         (HEADER + "1,a,1\nbig,b,0\n", 3, 1, "'size' must be a finite number. Got 'big'. If these"),
         (HEADER + "1,a,1\ninf,b,0\n", 3, 1, "Got 'inf'"),
+        (HEADER + "1,a,1\n ,b,0\n", 3, 1, "Got ' '. Fill in missing numbers, or leave out their rows."),
+        (HEADER + '1,a,1\n"17,99",b,0\n', 3, 1, "Got '17,99'. Write numbers with a decimal point and"),
+        ("its size,colour,label\n1,a,1\nbig,b,0\n", 3, 1, "give --categorical 'its size'."),
         (HEADER + '1,"x, y",1\n2,b,\n', 3, 5, "the label 'label' must not be missing. Got an em"),
         (HEADER + "1,a,1\n\n2,b,0,7\n", 4, 7, "a row must have 3 fields, like the header. Got 4"),
         (HEADER + '1,"a\nb",1\nbig,b,0\n', 4, 1, "Got 'big'"),

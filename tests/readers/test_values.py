@@ -109,7 +109,7 @@ def test_columns_of_any_type_of_numbers_are_float64(values):
     ("values", "got"),
     [
         (["1", "b"], "'b'. No."),
-        (["true", ""], "an empty field. No."),
+        (["true", ""], "an empty field. Fill in"),
         ([1.0, np.inf], "inf."),
         ([True, None], "None."),
         ([Decimal(1), None], "None."),
