@@ -10,6 +10,7 @@ from margins.cli.samples import (
     check_alike,
     classifier_of,
     is_precomputed,
+    note_of,
     read_kernel,
     read_samples,
     read_training_samples,
@@ -176,6 +177,9 @@ def contents_of_model(model, as_text):
 
 def with_columns(classifier, source, X, scale):
     """Return the classifier, or a Pipeline that first encodes categories and, with `scale`, scales."""
+    if source.is_table and "Unnamed: 0" in X:
+        advice = "If it is the index of a data frame, write the file by to_csv(index=False)"
+        note_of(source, f"{source.path}: the first column has no name and becomes a feature. {advice}.")
     steps = []
     if source.categorical:
         from sklearn.compose import ColumnTransformer

@@ -45,6 +45,14 @@ def test_a_column_that_is_not_named_is_read(tmp_path):
         read_samples(Source(str(path), target="label"))
 
 
+def test_the_index_of_a_data_frame_is_a_feature_with_a_note(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",x,label\n0,1,a\n1,2,b\n")
+    for more in (), ("--stream",):
+        result = run("train", path, "-o", tmp_path / "m.skops", "--target", "label", *more)
+        assert "t.csv: the first column has no name and becomes a feature. If it is" in result.err
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
