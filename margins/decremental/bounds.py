@@ -201,7 +201,7 @@ def full_model_bounds(problem, alpha, direction):
 
 def radius(gap, curvature, longest):
     """Return the minimum of gap / mu + mu curvature / 2 over 0 < mu <= `longest`, inf if it is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         best = np.sqrt(2 * gap / curvature)
         ended = gap / longest + 0.5 * longest * curvature
         result = np.where(best <= longest, np.sqrt(2 * gap * curvature), ended)
