@@ -17,6 +17,7 @@ from sample_problems import tuning_with
 from margins.estimators import algorithm
 from margins.solvers import auto
 
+gc.disable()  # until all modules are imported; they are never collected
 collect_ignore = ["helpers"]  # no tests, nor examples: they would be imported a second time for these
 
 # Their assertions say what was compared, as those of test modules do.
@@ -49,6 +50,12 @@ def pytest_configure(config):
     # A run in the background may ignore Ctrl-C, which tests send to themselves.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of all later searches for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def repeating(config):
