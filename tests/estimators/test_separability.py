@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import every_pair
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 
@@ -59,9 +60,10 @@ def test_three_classes_a_given_C_and_chunks_are_errors():
         margins.separability(Chunks([(X, y == 0)]), None)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
-@pytest.mark.parametrize("kernel", ["poly", "precomputed"])
-@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 1, 0]])
+@pytest.mark.parametrize(
+    ("offset", "kernel", "labels"),
+    every_pair([0.0, 1e3, 1e6], ["poly", "precomputed"], [[0, 1, 1, 0], [0, 0, 1, 1]]),
+)
 def test_an_offset_does_not_change_separability_by_a_kernel(offset, kernel, labels):
     X = offset + np.array([[0.0], [1], [2], [3]])
     params = {"kernel": kernel} | ({"degree": 1, "gamma": 1} if kernel == "poly" else {})

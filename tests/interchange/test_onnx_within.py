@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scikit_learn_checks import VERSION
 from sklearn.calibration import CalibratedClassifierCV
@@ -60,9 +61,7 @@ def outputs_of(model, *parts, **options):
     return [session.run(None, {session.get_inputs()[0].name: X}) for X in parts]
 
 
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("classifier", CLASSIFIERS)
-@pytest.mark.parametrize("how", CALIBRATED)
+@pytest.mark.parametrize(("how", "classifier", "name"), every_pair(CALIBRATED, CLASSIFIERS, SETS))
 def test_probabilities_of_calibrated_classifiers(how, classifier, name):
     X, y = data(name)
     method, ensemble = CALIBRATED[how]

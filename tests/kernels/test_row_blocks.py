@@ -4,6 +4,7 @@ from threading import get_ident
 
 import numpy as np
 import pytest
+from covering import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -219,11 +220,11 @@ def hard_points(case):
     return X * {"tiny": 1e-12, "huge": 1e9}.get(case, 1.0)
 
 
-@pytest.mark.parametrize("gamma", [1e-3, 0.5, 1e3])
-@pytest.mark.parametrize("layout", ["dense", "csr", "csr, made dense"])
-@pytest.mark.parametrize(
-    "case", ["many features", "duplicates", "far from 0", "one long", "thirds", "tiny", "huge"]
-)
+HARD = ["many features", "duplicates", "far from 0", "one long", "thirds", "tiny", "huge"]
+LAYOUTS = ["dense", "csr", "csr, made dense"]
+
+
+@pytest.mark.parametrize(("case", "layout", "gamma"), every_pair(HARD, LAYOUTS, [1e-3, 0.5, 1e3]))
 def test_rounding_is_within_its_bounds(case, layout, gamma):
     X, gamma = hard_points(case), gamma / np.square(hard_points(case)).sum(axis=1).mean()
     given = sparse.csr_array(X) if layout.startswith("csr") else X
@@ -236,16 +237,11 @@ def test_rounding_is_within_its_bounds(case, layout, gamma):
         slots = blocks.slots_of(np.arange(80), np.zeros(80, bool))
         assert (np.abs(blocks.slots[slots] - K) <= rounding_of(blocks)).all()
         coefficients = np.random.default_rng(6).normal(size=80)
-        sums, sizes = (
-            blocks.sums(np.arange(80), np.arange(80), coefficients),
-            np.abs(K) @ np.abs(coefficients),
-        )
-        in_double = (
-            (700 * 2.0**-52) * kernel.slope(blocks.sqnorms.max()) * np.square(X).sum(axis=1).max()
-        )
-        assert (
-            np.abs(sums - K @ coefficients) <= in_double * np.abs(coefficients).sum() + 1e-14 * sizes
-        ).all()
+        sums = blocks.sums(np.arange(80), np.arange(80), coefficients)
+        longest = np.square(X).sum(axis=1).max()
+        in_double = (700 * 2.0**-52) * kernel.slope(blocks.sqnorms.max()) * longest
+        most = in_double * np.abs(coefficients).sum() + 1e-14 * np.abs(K) @ np.abs(coefficients)
+        assert (np.abs(sums - K @ coefficients) <= most).all()
 
 
 def test_sums_of_sums_round_less():
@@ -258,7 +254,7 @@ def test_without_a_slope_no_bound_is_known():
     assert RowBlocks(KERNELS["function"], points(), 1.0).rounding() == (np.inf, 0)
 
 
-@pytest.mark.parametrize("layout", ["dense", "csr", "csr, made dense"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_threads_share_rows_and_sums_and_change_no_bit(monkeypatch, layout):
     monkeypatch.setattr("margins.kernels.row_blocks.COLUMNS", 100)
     X = points(900)

@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import sklearn
+from covering import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from scikit_learn_checks import VERSION
 from sklearn.base import clone
@@ -34,8 +35,12 @@ def sets():
         )
 
 
-@pytest.mark.parametrize("number", range(7))
-@pytest.mark.parametrize("method", METHODS)
+# Each set; each method with two classes and with several.
+@pytest.mark.parametrize(
+    ("number", "method"),
+    [(number, METHODS[number % len(METHODS)]) for number in range(7)]
+    + [(number, method) for number in (0, 1) for method in METHODS if METHODS.index(method) != number],
+)
 def test_probabilities_match_calibrated_classifier_cv(method, number):
     X, y = next(islice(sets(), number, None))
     names = np.array(["c", "a", "d", "b", "e", "f", "g", "h", "i", "j"])
@@ -92,11 +97,11 @@ def noise(seed=0, n_classes=2):
     return X, np.repeat(np.arange(n_classes), 20)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "n_classes", "multi_class"), every_pair(METHODS, [2, 3], ["ovr", "ovo"])
+)
 @pytest.mark.filterwarnings("ignore:calibration of:UserWarning")
-def test_predictions_have_the_largest_probability(method, multi_class, n_classes):
+def test_predictions_have_the_largest_probability(method, n_classes, multi_class):
     da = pytest.importorskip("dask.array")
     differ = 0
     for X, y in (

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from covering import every_pair
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -38,18 +39,15 @@ CLASSIFIERS = {
     "pairs": {"multi_class": "ovo"},
     "free pairs": {"multi_class": "ovo", "penalize_intercept": False, "loss": "hinge"},
 }
+KINDS = {"dense": np.asarray, "csr": sparse.csr_array, "far": lambda X: X + 50}
 
 
-@pytest.mark.parametrize("params", CLASSIFIERS.values(), ids=CLASSIFIERS)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(
-    "made", [np.asarray, sparse.csr_array, lambda X: X + 50], ids=["", "csr", "far"]
-)
-def test_shared_fits_equal_fits_made_alone(params, n_classes, made):
+@pytest.mark.parametrize(("name", "kind", "n_classes"), every_pair(CLASSIFIERS, KINDS, [2, 3]))
+def test_shared_fits_equal_fits_made_alone(name, kind, n_classes):
     rng, labels, eps = np.random.default_rng(0), np.arange(60) % n_classes, 1e-6
     data = rng.standard_normal((60, 80))
     data[:, :2] += labels[:, None]
-    data, classifier = made(data), MarginClassifier(eps=eps, **params)
+    data, classifier = KINDS[kind](data), MarginClassifier(eps=eps, **CLASSIFIERS[name])
     folds = GramFolds(classifier, validate_samples(classifier, data, labels, "fit"))
     assert folds.reason is None
     for repeats in (False, False, True):  # as in bootstraps
@@ -58,7 +56,7 @@ def test_shared_fits_equal_fits_made_alone(params, n_classes, made):
         model = folds.model(train, test, codes[train])
         alone = clone(classifier).fit(data[train], codes[train])
         if model is None:  # then the fit is made alone
-            assert n_classes == 3 and params == CLASSIFIERS["a weight of 0"]
+            assert n_classes == 3 and name == "a weight of 0"
             continue
         scores = alone.decision_function(data[test])
         np.testing.assert_allclose(model.scores, scores, atol=0.05 * np.abs(scores).max())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import every_pair
 from partitioned_problems import chunks_of
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,8 @@ PENALTIES = [
     Weighted(np.arange(1, 7), Bounded(-0.5, 1)),
     Bounded(0, 0),  # of which no weight moves
 ]
+INTERCEPTS = [{}, {"penalize_intercept": False}, {"fit_intercept": False}]
+LOSSES = ["squared_hinge", "hinge"]
 
 
 def samples(m=300, scale=1.0):
@@ -43,9 +46,9 @@ def assert_same_optimum(classifier, chunks, X, y):
     assert classifier.certificates_[0].primal == pytest.approx(primal, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize(
+    ("penalty", "intercept", "loss"), every_pair(PENALTIES, INTERCEPTS, LOSSES), ids=repr
+)
 def test_the_optimum_is_that_in_memory(penalty, intercept, loss):
     X, y = samples()
     for C in (0.001, 0.1, 30):
@@ -54,16 +57,16 @@ def test_the_optimum_is_that_in_memory(penalty, intercept, loss):
 
 
 @pytest.mark.parametrize(("seed", "penalty", "C"), [(0, L1(), 1e-3), (1, L1(), 60), (17, L1(), 600)])
-@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_features_of_all_sizes(seed, penalty, C, intercept):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(150, 6)) * 10.0 ** rng.uniform(-2, 2, 6), np.arange(150) % 2
-    for loss in ("squared_hinge", "hinge"):
+    for loss in LOSSES:
         params = {"C": C, "penalty": penalty, "loss": loss, "eps": 1e-3} | intercept
         assert_same_optimum(margins.MarginClassifier(**params), chunks_of(X, y, 4), X, y)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_narrow_loss_far_from_the_optimum_ends_no_fit(loss):
     X, y = samples(scale=100)  # a whole step over the kinks makes the objective a thousand times larger
     params = {"C": 1.0, "penalty": L1(), "loss": loss, "eps": 1e-4, "penalize_intercept": False}

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from covering import every_pair
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -40,17 +41,9 @@ def objectives(classifier):
 @each_loss
 @pytest.mark.parametrize(
     ("p", "solver", "storage"),
-    [
-        (20, "auto", np.asarray),
-        (20, "conjugate", np.float32),
-        (20, "newton", sparse.csr_array),
-        (100, "auto", np.float32),
-        (100, "conjugate", sparse.csr_array),
-        (100, "newton", np.asarray),
-        (2000, "auto", sparse.csr_array),
-        (2000, "conjugate", np.asarray),
-        (2000, "newton", np.float32),
-    ],
+    every_pair(
+        [20, 100, 2000], ["auto", "conjugate", "newton"], [np.asarray, np.float32, sparse.csr_array]
+    ),
 )
 def test_an_offset_changes_no_optimum(loss, p, solver, storage):
     best = objectives(make(loss=loss, solver=solver).fit(*raw(0.0, p=p)))[0]
