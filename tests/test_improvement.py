@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from algorithm_groups import quiet
+from covering import every_pair
 from exact_optima import rational_objective
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,9 +60,9 @@ def test_epochs_in_millivolts_are_learnt_with_the_defaults():
 
 
 @quiet
-@each_loss
-@each_intercept
-@pytest.mark.parametrize("factor", [1e-80, 1e-140, 1e-160])
+@pytest.mark.parametrize(
+    ("factor", "intercept", "loss"), every_pair([1e-80, 1e-140, 1e-160], INTERCEPTS, LOSSES)
+)
 def test_the_smallest_units_end_without_an_error(loss, intercept, factor):
     X = np.random.default_rng(0).normal(size=(8, 50)) * factor
     params = {"loss": loss, "max_iter": 30} | INTERCEPTS[intercept]
@@ -131,7 +132,7 @@ def test_every_way_to_fit_proves_the_improvement(storage, loss, intercept):
 def test_no_unit_turns_a_model_into_a_constant(loss, intercept, rare):
     X, y = eeg(rare)
     params = {"loss": loss} | INTERCEPTS[intercept]
-    for factor in (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0, 1e4):
+    for factor in (1e-5, 1e-3, 0.1, 1e4):
         fitted = make(**params).fit(factor * X, y)
         assert auc(fitted, factor * X, y) > 0.8, factor
 
@@ -212,25 +213,19 @@ def test_the_share_is_true_in_rational_arithmetic(seed, exponent, loss, intercep
 @each_loss
 def test_the_share_is_true_of_the_coefficients_far_from_0(unit, offset, loss):
     params = {"loss": loss, "penalize_intercept": False}
-    for seed in range(3):
-        for n_samples, n_features, period in [(12, 3, 2), (12, 3, 4), (8, 12, 2)]:
-            Z = unit * np.random.default_rng(seed).normal(size=(n_samples, n_features))
-            y, X = np.arange(n_samples) % period == 0, offset + Z
-            fitted, best = make(**params).fit(X, y), make(eps=1e-8, **params).fit(Z, y)
-            counts = int(y.sum()), int((~y).sum())
-            constant = (
-                Fraction(2 * min(counts))
-                if loss == "hinge"
-                else Fraction(4 * counts[0] * counts[1], len(y))
-            )
-            fits = [(fitted, X), (best, Z)]
-            won, most = (
-                constant
-                - rational_objective(model.coef_[0], model.intercept_[0], data, y, 1.0, loss, False)
-                for model, data in fits
-            )
-            share = Fraction(fitted.certificates_[0].improvement)
-            assert share * most <= max(won, 0) + Fraction(1, 1000) * most, (seed, n_samples)
+    for seed, (n_samples, n_features, period) in enumerate([(12, 3, 2), (12, 3, 4), (8, 12, 2)]):
+        Z = unit * np.random.default_rng(seed).normal(size=(n_samples, n_features))
+        y, X = np.arange(n_samples) % period == 0, offset + Z
+        fitted, best = make(**params).fit(X, y), make(eps=1e-8, **params).fit(Z, y)
+        counts = int(y.sum()), int((~y).sum())
+        of_hinge = Fraction(2 * min(counts))
+        constant = of_hinge if loss == "hinge" else Fraction(4 * counts[0] * counts[1], len(y))
+        won, most = (
+            constant - rational_objective(model.coef_[0], model.intercept_[0], data, y, 1.0, loss, False)
+            for model, data in [(fitted, X), (best, Z)]
+        )
+        share = Fraction(fitted.certificates_[0].improvement)
+        assert share * most <= max(won, 0) + Fraction(1, 1000) * most, (seed, n_samples)
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0])
