@@ -23,7 +23,7 @@ max_iters = st.sampled_from([1, 2, 3, 7, 50])
 
 @quiet
 @pytest.mark.parametrize("name", NAMES)
-@examples(9)
+@examples(6)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -39,7 +39,7 @@ def test_certificate_is_true_whenever_the_fit_ends(name, problem, max_iter, eps,
 
 
 @quiet
-@examples(9)
+@examples(6)
 @given(
     problem=problems(),
     max_iter=max_iters,
@@ -70,7 +70,7 @@ def test_a_threshold_outside_the_weights_has_no_certificate(name):
 
 @quiet
 @pytest.mark.parametrize("name", ONLINE)
-@examples(9)
+@examples(6)
 @given(problem=problems(), n_chunks=st.integers(1, 3))
 def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_chunks):
     # The margin achieved would need another pass; that no margin is larger than |a| / S is known.
@@ -93,7 +93,7 @@ def test_upper_bound_of_a_stream_is_true_of_all_samples_so_far(name, problem, n_
     ("name", "stop"),
     [*product(["mpu", "dcd"], ["certificate", "clean-pass"]), ("adatron", "certificate")],
 )
-@examples(9)
+@examples(6)
 @given(
     problem=problems(loss="hinge"),
     max_iter=max_iters,
@@ -108,7 +108,7 @@ def test_certificate_of_the_hinge_loss_is_true_whenever_the_fit_ends(
 
 
 @quiet
-@examples(9)
+@examples(6)
 @given(
     problem=problems(), max_iter=st.integers(1, 12), stop=st.sampled_from(["certificate", "clean-pass"])
 )

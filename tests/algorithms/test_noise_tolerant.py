@@ -109,7 +109,7 @@ def test_thresholds_replay_the_oracle(
 
 
 @some(AVERAGINGS)
-@examples(15)
+@examples(9)
 @given(
     problem=sample_problems.problems(max_samples=6),
     seed=SEEDS,

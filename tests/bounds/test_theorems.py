@@ -89,7 +89,7 @@ ALGORITHMS = [
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@examples(30)
+@examples(15)
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, problem, schedule, data):
     rule, updates, fraction = algorithm(problem, data.draw)
@@ -101,7 +101,7 @@ def test_run_converges_within_the_bound_to_the_guaranteed_fraction(algorithm, pr
     assert reached >= fraction * problem.gamma * (1 - SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_unlearned_and_net_updates_stay_within_their_bounds(problem, schedule, data):
     rule, _, _ = unlearning(problem, data.draw)
@@ -113,7 +113,7 @@ def test_unlearned_and_net_updates_stay_within_their_bounds(problem, schedule, d
     assert trace.n_updates - 2 * unlearned <= most * (1 + SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(problem=noisy(), schedule=schedules, data=st.data())
 def test_soft_unlearning_stays_within_its_updates_and_its_gap(problem, schedule, data):
     R2 = problem.R**2
@@ -150,7 +150,7 @@ def _gap(data, w, C):
     return objective / optimum - 1
 
 
-@examples(30)
+@examples(15)
 @given(problem=separable(), schedule=schedules, data=st.data())
 def test_variable_shrinking_takes_more_than_the_least_updates(problem, schedule, data):
     rule, _, _ = variable_shrinking(problem, data.draw)
@@ -159,7 +159,7 @@ def test_variable_shrinking_takes_more_than_the_least_updates(problem, schedule,
     assert trace.n_updates > least * (1 - SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(problem=separable(), schedule=schedules, eps=st.sampled_from([0.2, 0.3, 0.45]))
 def test_dynamic_margin_bound_holds_from_every_weight_vector_on(problem, schedule, eps):
     stages = []
@@ -173,7 +173,7 @@ def test_dynamic_margin_bound_holds_from_every_weight_vector_on(problem, schedul
         assert trace.n_updates <= most * (1 + SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(problem=separable(), schedule=schedules, eta=st.sampled_from([1.5, 2.5]))
 def test_successive_runs_stay_within_the_bound_from_the_run_before(problem, schedule, eta):
     R, gamma, eps = problem.R, problem.gamma, 0.5
@@ -187,7 +187,7 @@ def test_successive_runs_stay_within_the_bound_from_the_run_before(problem, sche
         assert trace.n_updates <= most * (1 + SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(problem=noisy(), passes=st.integers(1, 4), data=st.data())
 def test_mistakes_on_noisy_sequences_stay_within_the_deviation_bounds(problem, passes, data):
     u = data.draw(unit_vectors(problem.data.shape[1]))
@@ -200,7 +200,7 @@ def test_mistakes_on_noisy_sequences_stay_within_the_deviation_bounds(problem, p
     assert trace.n_updates <= bounds.mistakes_square_deviation(problem.R, gamma, root) * (1 + SLACK)
 
 
-@examples(30)
+@examples(15)
 @given(drawn=samples(), gamma=st.sampled_from([0.1, 0.5, 1.0, 2.0]), data=st.data())
 def test_mistakes_with_a_learned_threshold_stay_within_the_deviation_bound(drawn, gamma, data):
     X, y, _, _ = drawn

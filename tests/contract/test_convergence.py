@@ -26,7 +26,7 @@ WARNING = [name for name in NAMES if name not in SILENT]
 @pytest.mark.parametrize(
     ("name", "loss"), [*product(PROVING, ["squared_hinge"]), ("auto", "hinge"), ("mpu", "hinge")]
 )
-@examples(9)
+@examples(6)
 @given(problem=problems(), eps=accuracies)
 def test_accuracy_is_reached_if_the_fit_says_so(name, loss, problem, eps):
     is_hinge = loss == "hinge" and not problem.hard
@@ -83,7 +83,7 @@ def test_accuracy_before_the_run_only_decides_where_it_starts(loss, before_run):
 
 @quiet
 @pytest.mark.parametrize("name", STOPPING)
-@examples(13)
+@examples(9)
 @given(problem=problems(separable=True), eps=accuracies)
 def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, problem, eps):
     classifier = problem.fit(name, eps=eps, stop="clean-pass", max_iter=60)
@@ -98,7 +98,7 @@ def test_pass_without_updates_states_the_margin_with_optimal_slacks(name, proble
 
 @quiet
 @pytest.mark.parametrize("name", ["perceptron", "margin-perceptron", "pfm"])
-@examples(13)
+@examples(9)
 @given(problem=problems())
 def test_algorithm_without_accuracy_converges_only_by_a_pass_without_updates(name, problem):
     gamma = 0.5 * problem.maximum_margin or 1e-3

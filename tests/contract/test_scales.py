@@ -103,7 +103,7 @@ def test_row_too_long_for_double_arithmetic_is_rejected(name, scale, C):
 
 
 @quiet
-@examples(150)
+@examples(100)
 @given(name=names, scale=powers_of_ten(-310, -30), C=penalties, fit_intercept=st.booleans())
 @example(name="alpha-bound", scale=1e-163, C=math.inf, fit_intercept=False)  # its squares are 0
 def test_short_rows_are_rejected_or_have_a_true_certificate(name, scale, C, fit_intercept):
@@ -181,7 +181,7 @@ def test_small_penalty_is_rejected_or_has_a_correct_result(name, C):
 
 
 @quiet
-@examples(75)
+@examples(50)
 @given(name=names, C=powers_of_ten(10, 300))
 def test_large_penalty_is_rejected_or_gives_the_hard_margin(name, C):
     X, y = small(distance=6)

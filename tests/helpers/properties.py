@@ -11,14 +11,11 @@ from hypothesis import HealthCheck, settings
 
 # Of what tests draw themselves; always 0 in the daily run.
 SEED = int(os.environ.get("MARGINS_SEED", "0"))
+DAILY, MORE = 50, 12  # examples of a property that names no number; how many times as many
 
-settings.register_profile(
-    "daily", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile(
-    "long", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
-MORE = 12
+QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("daily", derandomize=True, max_examples=DAILY, **QUIET)
+settings.register_profile("long", print_blob=True, max_examples=MORE * DAILY, **QUIET)
 
 
 def examples(count):

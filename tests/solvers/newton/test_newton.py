@@ -171,7 +171,7 @@ def test_fits_reach_the_optimum_and_prove_it(C, intercept, weighted, n_classes, 
 
 
 @quiet
-@examples(40)
+@examples(24)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(LOSSES),
