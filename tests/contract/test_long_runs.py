@@ -96,7 +96,7 @@ def test_ctrl_c_is_honoured_within_an_epoch_over_long_rows(name, params):
     # Two passes over a matrix of 32 MB for every mistake; a pass over all samples takes half a second.
     X, y = noise(6000, 2000)
     estimator = endless(name, **params, **({"loss": "hinge", "C": 100.0} if params else {}))
-    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.3)
+    elapsed, caught = interrupted_after(lambda: estimator.fit(X, y), 0.2)
     assert caught
     assert elapsed < LIMIT
 
@@ -106,7 +106,7 @@ def test_ctrl_c_is_honoured_while_rows_of_a_kernel_are_computed(name, kernel):
     # A row takes about 5 ms, and 32 of them are computed together.
     X, y = noise(12_000, 1000)
     elapsed, caught = interrupted_after(
-        lambda: endless(name, kernel=kernel, cache_size=1.0).fit(X, y), 0.5
+        lambda: endless(name, kernel=kernel, cache_size=1.0).fit(X, y), 0.3
     )
     assert caught
     assert elapsed < LIMIT
@@ -117,7 +117,7 @@ def test_ctrl_c_ends_a_fit_of_classes_in_threads(name):
     X, _ = noise(3000, 500)
     y = np.arange(3000) % 4
     before = set(threading.enumerate())
-    elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.3)
+    elapsed, caught = interrupted_after(lambda: endless(name, n_jobs=2, C=100.0).fit(X, y), 0.2)
     assert caught or name == "auto"
     assert elapsed < LIMIT
     for thread in set(threading.enumerate()) - before:

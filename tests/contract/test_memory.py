@@ -28,7 +28,7 @@ MEASUREMENT = """
     warnings.simplefilter("ignore")
     temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     folder = pathlib.Path(temporary.name)
-    BYTES = 15_000_000
+    BYTES = 10_000_000
     rng = np.random.default_rng(0)
 
 

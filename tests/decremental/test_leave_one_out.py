@@ -60,7 +60,7 @@ def check(result, values, labels, y, at_least=1.0):
     ],
 )
 def test_linear_models_of_two_classes(loss, C, intercept):
-    X, y = scaled(load_breast_cancer, 80)
+    X, y = scaled(load_breast_cancer, 60)
     classifier = margins.MarginClassifier(C=C, loss=loss, random_state=0, **intercept)
     result = margins.leave_one_out(classifier, X, y)
     check(result, *refitted(classifier, X, y), y)
@@ -81,14 +81,14 @@ def test_linear_models_of_two_classes(loss, C, intercept):
     ],
 )
 def test_several_classes(loss, multi_class, kernel):
-    X, y = scaled(load_iris, 60)
+    X, y = scaled(load_iris, 45)
     classifier = margins.MarginClassifier(
         C=2.0, loss=loss, multi_class=multi_class, random_state=0, **kernel
     )
     result = margins.leave_one_out(classifier, X, y)
     values, labels = refitted(classifier, X, y)
     check(result, values if multi_class == "ovr" else labels, labels, y)
-    assert result.scores.shape == (60, 3)
+    assert result.scores.shape == (45, 3)
 
 
 def test_features_that_outnumber_samples_and_sparse_ones():

@@ -43,7 +43,7 @@ WITH_UNITS = [
 
 @pytest.mark.parametrize(("name", "params"), [*((name, {}) for name in STREAMS), *WITH_UNITS])
 def test_chunks_of_any_size_give_one_model_bit_for_bit(name, params):
-    X, y = clouds(3, distance=0.5, m=45)
+    X, y = clouds(3, distance=0.5, m=30)
     weight = (
         np.random.default_rng(1).uniform(0.1, 2, len(y)) if np.inf > make(name, **params).C else None
     )

@@ -90,7 +90,7 @@ def test_scores_and_labels_are_the_same(parameters, n_classes, compiled):
 @pytest.mark.parametrize("weights", ["float", "int16", "int8"])
 @pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "ovr"), (4, "ovr"), (4, "ovo")])
 def test_narrow_weights_keep_the_labels_that_are_proven(weights, n_classes, multi_class, compiled):
-    classifier, X = fitted(n_classes, multi_class=multi_class), data(seed=2, m=20000)[0]
+    classifier, X = fitted(n_classes, multi_class=multi_class), data(seed=2, m=5000)[0]
     source = to_c(classifier, weights=weights)
     numbers, _ = results(compiled(source), X, 1 if n_classes == 2 else n_classes)
     is_changed = classifier.classes_[numbers] != classifier.predict(X)

@@ -235,10 +235,11 @@ def test_data_of_all_kinds():
     pandas = pytest.importorskip("pandas")
     labels = np.array(["benign", "malignant"])[y]
     expected = parameter_search(pam(), GRID, X, labels, cv=3, random_state=0)
-    for matrix in (sparse.coo_array(X), sparse.csr_matrix(X), X.tolist(), pandas.DataFrame(X)):
-        for target in (labels, labels.tolist(), pandas.Series(labels)):
-            study = parameter_search(pam(), GRID, matrix, target, cv=3, random_state=0)
-            assert_array_equal(study.scores(), expected.scores())
+    targets = labels, labels.tolist(), pandas.Series(labels), labels
+    matrices = sparse.coo_array(X), sparse.csr_matrix(X), X.tolist(), pandas.DataFrame(X)
+    for matrix, target in zip(matrices, targets, strict=True):
+        study = parameter_search(pam(), GRID, matrix, target, cv=3, random_state=0)
+        assert_array_equal(study.scores(), expected.scores())
     texts = np.array(["good film", "bad film", "good book", "bad book"] * 5)
     words = make_pipeline(CountVectorizer(), pam())
     assert parameter_search(words, {}, texts, [0, 1, 0, 1] * 5, cv=2, random_state=0).mean() == 1

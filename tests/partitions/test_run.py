@@ -177,7 +177,7 @@ def test_an_active_set_beyond_the_limit_is_cut_and_the_proof_holds(name, monkeyp
 @pytest.mark.parametrize("name", [*LEVELS, "cramma", "micra", "mpu of hinge"])
 @pytest.mark.parametrize("is_large", [False, True])
 def test_certificates_that_would_not_prove_the_accuracy_are_left_out(name, is_large, monkeypatch):
-    X, y = problem(m=900)
+    X, y = problem(m=600)
     parameters = {"eps": 0.01, "max_iter": 40}
     name, _, loss = name.partition(" of ")
     parameters |= {"loss": loss} if loss else {}

@@ -17,23 +17,23 @@ import reader_cases as cases
 @pytest.mark.parametrize("kind", cases.FORMATS)
 def test_readers_agree_on_a_sample_of_damaged_files(tmp_path, kind):
     path, columns = str(tmp_path / "file"), []
-    for index in range(999_999 + cases.FORMATS.index(kind), 1_000_449, 3):
+    for index in range(999_999 + cases.FORMATS.index(kind), 1_000_239, 3):
         outcome = cases.outcome_of(*cases.case_of(0, index), path)
         assert (outcome.format, outcome.fault) == (kind, ""), index
         columns.append(outcome.column)
-    assert columns.count("accepted by both") > 30 and columns.count("refused by both") > 30
+    assert columns.count("accepted by both") > 12 and columns.count("refused by both") > 12
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_table_does_not_depend_on_the_number_of_processes(tmp_path, monkeypatch, capsys):
+def test_the_table_does_not_depend_on_processes_and_their_batches(tmp_path, monkeypatch, capsys):
     def in_this_process(seed, begin, end):
         path, numbers = str(tmp_path / "file"), range(begin, end)
         return [(number, cases.outcome_of(*cases.case_of(seed, number), path)) for number in numbers]
 
-    monkeypatch.setattr(fuzz, "BATCH", 20)
     outputs = []
-    for run, jobs in ((in_this_process, "1"), (fuzz.run, "2")):
+    for run, jobs, batch in ((in_this_process, "1", 20), (fuzz.run, "2", 40)):
         monkeypatch.setattr(fuzz, "run", run)
+        monkeypatch.setattr(fuzz, "BATCH", batch)
         assert fuzz.main(["--count", "40", "--jobs", jobs, "--save", str(tmp_path / "faults")]) == 0
         outputs.append(capsys.readouterr().out)
     table, summary = outputs[0].rsplit("\n", 2)[:2]
