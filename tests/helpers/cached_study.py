@@ -12,6 +12,6 @@ N_TASKS = 4 * 3 * 6 + 4  # no chunk of settings has two, for there are few fits
 
 
 def study_of(estimator=None, X=X, y=y, grid=GRID, **options):
-    estimator = estimator or margins.get("pam")(max_iter=30, kernel="rbf", gamma=0.5)
+    estimator = estimator or margins.get("pam")(max_iter=10, kernel="rbf", gamma=0.5)
     options = {"outer": 4, "inner": 3, "random_state": 0, "progress": False} | options
     return double_cross_validation(estimator, grid, X, y, **options)

@@ -20,8 +20,8 @@ X = StandardScaler().fit_transform(X)
 digits, labels = load_digits(return_X_y=True)
 generator = np.random.default_rng(0)
 wide = generator.standard_normal((100, 5000))
-long = generator.standard_normal((20000, 100))
-of_wide, of_long = wide[:, 0] > 0, long[:, 0] + generator.standard_normal(20000) > 0
+long = generator.standard_normal((10000, 100))
+of_wide, of_long = wide[:, 0] > 0, long[:, 0] + generator.standard_normal(10000) > 0
 gram = np.exp(-((X[:200, None] - X[:200]) ** 2).sum(axis=-1) / 30)
 
 

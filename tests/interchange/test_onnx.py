@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from covering import every_pair
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -98,16 +99,17 @@ def hard_samples(offset):
     return (X + offset).astype(np.float32).astype(np.float64), np.digitize(X[:, 0], [-0.5, 0.5])
 
 
-@pytest.mark.parametrize("offset", [0.0, 100.0])
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+OF_KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf", "gamma": 0.3},
+    {"kernel": "poly", "degree": 3},
+    {"kernel": "sigmoid", "gamma": 0.1},
+]
+
+
 @pytest.mark.parametrize(
-    "parameters",
-    [
-        {"kernel": "linear"},
-        {"kernel": "rbf", "gamma": 0.3},
-        {"kernel": "poly", "degree": 3},
-        {"kernel": "sigmoid", "gamma": 0.1},
-    ],
+    ("parameters", "multi_class", "offset"),
+    every_pair(OF_KERNELS, ["ovr", "ovo"], [0.0, 100.0]),
     ids=str,
 )
 def test_single_precision_changes_no_label_that_is_proven_to_stay(parameters, multi_class, offset):
