@@ -90,8 +90,9 @@ class ProximalRun(NewtonRun):
     def _direction(self, base, sums_index):
         yield from ()  # no request
         n, tuning, self._base_primal = self._n, TUNING.proximal, self._last_primal
-        matrix = self._factor(base, sums_index) * self._base_sums.hessian
-        matrix += np.tril(matrix, -1).T
+        lower = self._factor(base, sums_index) * self._base_sums.hessian
+        matrix = lower + lower.T
+        np.fill_diagonal(matrix, np.diagonal(lower))
         a, step, means = self._base_sums.combination, np.zeros(len(base.w)), 0.0
         if n < len(a):  # eliminate the intercept
             last = matrix[-1, -1] or 1.0
