@@ -111,20 +111,17 @@ class ProximalRun(NewtonRun):
         is_step = np.isfinite(step).all() and (step.any() or len(self._sums) > 1)
         return step if is_step else None
 
-    def _duals_of(self, sums):
-        """Return the arguments of `Penalty.bound` about alpha, and the error of sum alpha_k."""
-        excess = float(np.abs(sums.combination[self._n :]).sum()) / math.sqrt(
-            self.data.sq_intercept_scaling or 1
-        )
-        error = (unit_of(self.data.n_samples) * sums.dual_sum + excess) * math.sqrt(self.data.max_sqnorm)
-        dual_sum, square = sums.dual_sum - excess, 2 * (sums.dual_sum - sums.value)
-        return (sums.combination[: self._n], error, dual_sum, square), excess
-
     def _bound_of(self, sums):
         """Return the feasible multiple of alpha, its dual value, and the errors of a and sum alpha_k."""
-        duals, excess = self._duals_of(sums)
-        scale, value, _ = self._penalty.bound(self._terms, np.zeros(self._n), *duals)
-        return scale, value, duals[1], excess
+        n, longest = self._n, math.sqrt(self.data.max_sqnorm)
+        excess = float(np.abs(sums.combination[n:]).sum()) / math.sqrt(
+            self.data.sq_intercept_scaling or 1
+        )
+        error = (unit_of(self.data.n_samples) * sums.dual_sum + excess) * longest
+        dual_sum, square = sums.dual_sum - excess, 2 * (sums.dual_sum - sums.value)
+        a = sums.combination[:n]
+        scale, value, _ = self._penalty.bound(self._terms, np.zeros(n), a, error, dual_sum, square)
+        return scale, value, error, excess
 
     def _dual_value(self, sums):
         value = self._bound_of(sums)[1]
@@ -132,8 +129,8 @@ class ProximalRun(NewtonRun):
 
     def _accurate_gap(self, w, primal, sums):
         constant, longest = self.data.constant, sums.dual_sum * math.sqrt(self.data.max_sqnorm)
-        duals, _ = self._duals_of(sums)
-        is_zero = self._penalty.is_start_best(constant, self._terms, *duals, longest)
+        scale, value, _, _ = self._bound_of(sums)
+        is_zero = self._penalty.is_start_best(constant, value, scale * sums.combination, longest)
         if is_zero and self._primal <= (1 + ACCURACY) * constant:  # of an earlier point
             self._standing = self._standing._replace(accurate_gap=0.0)
         return 0.0 if is_zero else self._gap_at(w, sums)

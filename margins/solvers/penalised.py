@@ -34,8 +34,8 @@ from margins.solvers.proof import (
 )
 
 # The share of P0, the objective of the best constant classifier, that may be left of P0 - D if it is
-# optimal: no improvement hides in it, since the samples cancel, too.
-LEFT = 1e-7
+# optimal: dual variables are as accurate as that.
+LEFT = 2e-8
 # Dual variables are scaled to this share of what is feasible, so that products may round.
 INSIDE = 1 - 1e-15
 
@@ -135,20 +135,19 @@ class Penalty:
         scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
         return scale, scale * dual_sum - 0.5 * scale * scale * square - conjugate, gap
 
-    def is_start_best(self, constant, terms, a, error, dual_sum, square, longest):
+    def is_start_best(self, constant, value, a, longest):
         """Return whether, as far as can be computed, no model is better than the best constant one.
 
-        longest: of dual variables as in `bound`, a length that `a` cannot exceed.
+        value: a dual value, of dual variables whose sum a is not longer than `longest`.
         """
-        low, high = self.features.slopes(self.start)
-        inside = a.copy()
-        inside[: len(low)] = np.clip(a[: len(low)], low, high)
-        length = float(np.linalg.norm(inside - a))
-        if length > CANCELLED * longest:
+        if constant - value > LEFT * constant:
             return False
-        # Where the start is as good as stationary, P0 - D is what is left of the losses, and rounding.
-        value = self.bound(terms, np.zeros(len(a)), inside, error, dual_sum, square)[1]
-        return is_nothing(constant, value, length, CANCELLED * longest, LEFT * constant)
+        low, high = self.features.slopes(self.start)
+        a = a[: len(low)]
+        length = float(np.linalg.norm(a - np.clip(a, low, high)))
+        # If the start is stationary, P0 - D is what scaling dual variables and the losses leave.
+        left = LEFT * constant if length == 0 else 0.0
+        return is_nothing(constant, value, length, CANCELLED * longest, left)
 
     def certified(self, proof, claim, products):
         """Return the proof of a claim about a problem with a penalty."""
@@ -181,7 +180,7 @@ class Penalty:
         gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
         longest = float(dual @ np.sqrt(data.ordinary_sqnorms))
-        if self.is_start_best(proof.constant, terms, a, error, dual_sum, square, longest):
+        if self.is_start_best(proof.constant, value, scale * a, longest):
             gap = 0.0
         proof = proof._replace(products=products, standing=Standing(proof.constant, 0.0, gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)

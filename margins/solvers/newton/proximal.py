@@ -220,10 +220,11 @@ class ProximalNewtonSolver(Solver):
         value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
-        primal = value_of(terms, w) + self._loss.value(self.margins)
-        self._gap = primal - self._best.value
+        penalty, losses = value_of(terms, w), self._loss.value(self.margins)
+        self._gap = penalty + losses - self._best.value
         # Of r, and of the losses where the dual variables must be scaled.
-        self._gap_of_terms = max(gap_of_terms, primal - value - self._residual)
+        left = penalty + losses / self._divisor - value - self._residual
+        self._gap_of_terms = max(gap_of_terms, left)
 
     @property
     def end(self):

@@ -234,6 +234,20 @@ def test_a_rare_class_without_a_better_model_than_a_constant_one():
     assert fit.converged_ and fit.certificates_[0].improvement == 1 and not fit.coef_.round(6).any()
 
 
+@pytest.mark.parametrize("seed", [0, 2, 10])
+def test_a_model_that_is_better_than_a_constant_one_beside_a_feature_in_large_units(seed):
+    """Its values cancel, and hide nothing of what the others can win."""
+    rng, y = np.random.default_rng(seed), np.repeat([1, -1], 200)
+    number, others = rng.standard_normal(200), rng.standard_normal((400, 2))
+    others[:, 0] += 0.2 * y
+    X = np.c_[np.r_[number, number] * 1e8, others]
+    parameters = {"penalty": "elasticnet", "loss": "hinge", "C": 0.01, "penalize_intercept": False}
+    (one,) = margins.MarginClassifier(**parameters).fit(X, y).certificates_
+    (best,) = margins.MarginClassifier(**parameters, eps=1e-6).fit(others, y).certificates_
+    constant = 0.01 * len(y)
+    assert constant - one.primal >= (one.improvement - 1e-3) * (constant - best.primal)
+
+
 @pytest.mark.parametrize("penalty", [Bounded(lower=0), Weighted(2.0), ElasticNet(0.05)])
 def test_many_more_features_than_samples(penalty):
     """A Hessian of rank 20 beside a ridge."""
