@@ -30,7 +30,7 @@ from margins.linalg.threads import one_thread, time_is_over
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature, smoothing_growth
 from margins.regularisers import Terms
-from margins.regularisers._terms import measures, movable, value_of
+from margins.regularisers._terms import movable, value_of
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.newton._coordinates import ColumnModel, StoredModel
 from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
@@ -49,7 +49,7 @@ DECREASE = 0.25
 STIFF = 1.5
 # The least and the largest multiple of `LEAST` that is added to the diagonal of the model.
 SMALLEST, LARGEST = 1e-5, 1e6
-# A smoothed loss is solved when the gap of its terms is this share of what the smoothing leaves. It is
+# A smoothed loss is solved when what steps may close is this share of what the smoothing leaves. It is
 # smoothed less if that share of what was left when it was solved last is still left.
 SOLVED, SLOW = 0.1, 0.5
 # A dual variable above this share of its bound may be at it at the optimum.
@@ -57,8 +57,6 @@ NEAR_BOUND = 0.5
 # An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
 LITTLE_L1 = 0.1
 MOST_DIVISOR = 1e8
-# Dual variables are scaled to this share of what is feasible.
-INSIDE = 1 - 1e-13
 
 
 class DualPoint(NamedTuple):
@@ -88,7 +86,7 @@ class ProximalNewtonSolver(Solver):
         m = len(data)
         self._all = np.arange(m, dtype=np.int32)
         self._rho, self._is_free = math.sqrt(data.sq_intercept_scaling), data.has_free_intercept
-        penalty = run.problem.penalty
+        self._penalty = penalty = run.problem.penalty
         self._terms = penalty.terms_of(data)
         self._n = len(self._terms.ridge)
         upper = of_each(loss.upper, m)
@@ -215,16 +213,15 @@ class ProximalNewtonSolver(Solver):
     def _bound(self):
         """Compute what the weights and the dual variables prove."""
         terms, a, w = self._terms, self._total[: self._n], self.w[: self._n]
-        scale, conjugate, gap_of_terms = measures(terms, w, a, INSIDE)
-        square = float(self.alpha @ (self._loss.diag * self.alpha))
-        value = scale * float(self.alpha.sum()) - 0.5 * scale * scale * square - conjugate
+        dual_sum, square = float(self.alpha.sum()), float(self.alpha @ (self._loss.diag * self.alpha))
+        _, value, gap_of_terms = self._penalty.bound(terms, w, a, 0.0, dual_sum, square)
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
         penalty, losses = value_of(terms, w), self._loss.value(self.margins)
         self._gap = penalty + losses - self._best.value
-        # Of r, and of the losses where the dual variables must be scaled.
+        # What steps may close: the gap of r, and of the losses where dual variables must be scaled.
         left = penalty + losses / self._divisor - value - self._residual
-        self._gap_of_terms = max(gap_of_terms, left)
+        self._unsolved = max(gap_of_terms, left)
 
     @property
     def end(self):
@@ -242,7 +239,7 @@ class ProximalNewtonSolver(Solver):
                 is_smoothed = self._losses.is_smoothed and is_final
                 if is_final:
                     self._current = self._terms
-                is_solved = self._gap_of_terms <= SOLVED * self._residual or not has_moved
+                is_solved = self._unsolved <= SOLVED * self._residual or not has_moved
                 is_hard = n_same >= self._tuning.max_steps_of_smoothing
                 n_same += is_smoothed
                 if is_smoothed and (is_solved or is_hard):
