@@ -16,14 +16,13 @@ from margins.data.validation import Samples, ValidSamples, weighted_samples
 from margins.estimators.callbacks import has_callbacks
 from margins.estimators.names import MessageName
 from margins.kernels import LINEAR
-from margins.partitions.fit import HESSIANS, FitSettings, PartitionedFit
+from margins.partitions.fit import FitSettings, PartitionedFit, holds_hessians
 from margins.partitions.samples import FoldsOfRows
 from margins.partitions.sources import executor_of, is_large_map
 from margins.partitions.streamed import scan
 from margins.solvers.penalised import Penalty
 from margins.training.fit import Fit
 from margins.training.schemes import scheme_of
-from margins.tuning import TUNING
 
 # The reason of algorithms that may need the row of any sample at any time.
 IN_MEMORY = ("X", "in memory", None)
@@ -88,13 +87,12 @@ def takes_partitions(estimator, X):
     """Return whether to fit samples in partitions by Newton steps; see `is_streamed` for errors."""
     if not is_large_map(X):
         return is_streamed(estimator, X)
-    regulariser, n_weights = estimator.regulariser(), X.shape[1] + 1
-    if regulariser is not None and (
-        HESSIANS * 8 * n_weights**2 > TUNING.partitions.state_bytes
-        or Penalty(regulariser, X.shape[1]).start.any()
-    ):
-        return False  # such a penalty needs them in memory
-    return estimator.why_not_in_partitions() is None
+    if estimator.why_not_in_partitions() is not None:
+        return False
+    regulariser, n_features = estimator.regulariser(), X.shape[1]
+    if regulariser is None:
+        return True
+    return holds_hessians(n_features + 1) and not Penalty(regulariser, n_features).start.any()
 
 
 def fit_in_partitions(estimator, X, y, sample_weight):

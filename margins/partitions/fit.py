@@ -31,6 +31,11 @@ BYTES_OF_SMOOTH, BYTES_OF_OTHERS, HESSIANS = 16, 48, 3
 ONE_EACH = np.array([1, -1])
 
 
+def holds_hessians(n_weights):
+    """Return whether a process may hold the Hessians of a run with so many weights."""
+    return HESSIANS * 8 * n_weights**2 <= TUNING.partitions.state_bytes
+
+
 class Summary(NamedTuple):
     """The sizes of a binary problem that its run needs."""
 
@@ -226,7 +231,7 @@ class PartitionedFit:
         n_weights = scanned.n_features + (specification.sq_intercept_scaling > 0)
         is_stored, in_blocks = plan_of_partitions(n_weights, scanned.n_samples, scanned.n_stored)
         has_penalty = specification.regulariser is not None  # whose steps need stored Hessians
-        is_stored |= has_penalty and HESSIANS * 8 * n_weights**2 <= TUNING.partitions.state_bytes
+        is_stored |= has_penalty and holds_hessians(n_weights)
         # Samples that are much longer than most need wider smoothing; without such samples it is off.
         mean = float(by_class @ scanned.totals) / scanned.totals.sum()
         median, largest = mean * scanned.median_sqnorm, float((by_class * scanned.heaviest).max())

@@ -191,11 +191,12 @@ class Regulariser:
             If the constructor does not have a parameter, or does not allow the values.
         """
         changed = self.get_params(deep=False)
-        for name in inspect.signature(type(self)).parameters:
-            if name not in changed and name not in params:
-                raise TypeError(
-                    f"{type(self).__name__} must have an attribute {name}, as its parameter."
-                )
+        unknown = inspect.signature(type(self)).parameters.keys() - changed.keys() - params.keys()
+        if unknown:
+            names = ", ".join(sorted(unknown))
+            raise TypeError(
+                f"{type(self).__name__} must have its parameters as attributes. Got no {names}."
+            )
         nested = [name for name in params if "penalty" in changed and name.startswith("penalty__")]
         inner = {name.removeprefix("penalty__"): params.pop(name) for name in nested}
         changed |= params
