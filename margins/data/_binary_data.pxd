@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The data of one binary problem, as the kernels read them."""
 
 from margins._sparse cimport Rows

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Passes over samples: products with a vector, and linear combinations."""
 
 from libc.math cimport sqrt

@@ -1,1 +1,0 @@
-# cython: language_level=3

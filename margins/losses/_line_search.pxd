@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Line searches along a convex function, by its first two derivatives."""
 
 from libc.math cimport INFINITY, fabs

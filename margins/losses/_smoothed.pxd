@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The smooth losses that Newton steps minimise."""
 
 from libc.stdint cimport int8_t

@@ -1,2 +1,1 @@
-# cython: language_level=3
 """What solvers compute of the `Terms` of a regulariser: functions for Python alone."""

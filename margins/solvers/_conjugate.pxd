@@ -1,2 +1,1 @@
-# cython: language_level=3
 """Conjugate steps, which only Python code calls: no other kernel uses anything here."""

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Dual coordinate descent that leaves out dual variables at their bounds."""
 
 from libc.stdint cimport int32_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Updates by several samples at once."""
 
 from libc.stdint cimport int32_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Passes over the rows of a kernel matrix in which updates wait."""
 
 from margins._activeset cimport ActiveSets

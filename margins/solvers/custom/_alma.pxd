@@ -1,4 +1,3 @@
-# cython: language_level=3
 """ALMA's loop."""
 
 from margins._update cimport SampleLoop

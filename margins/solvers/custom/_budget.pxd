@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Perceptrons that keep few samples."""
 
 from libc.stdint cimport int32_t

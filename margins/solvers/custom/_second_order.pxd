@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The second-order perceptron's loop."""
 
 from margins._update cimport SampleLoop

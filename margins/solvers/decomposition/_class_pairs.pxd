@@ -1,2 +1,1 @@
-# cython: language_level=3
 """Pairs of classes over one kernel matrix, which only Python code solves."""

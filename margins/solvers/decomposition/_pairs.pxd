@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Pairs of dual variables that move together."""
 
 ctypedef void (*fill_t)(const void* source, Py_ssize_t k, float* row) noexcept nogil

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The dual of few samples."""
 
 from margins.solvers.decomposition._pairs cimport LazyRows

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Quadratic models with a regulariser, minimised by coordinates."""
 
 from libc.stdint cimport int32_t

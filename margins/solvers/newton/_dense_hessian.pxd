@@ -1,4 +1,3 @@
-# cython: language_level=3
 """A stored Hessian."""
 
 from libc.stdint cimport int32_t

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The interface of Hessians."""
 
 from libc.stdint cimport int8_t, int32_t

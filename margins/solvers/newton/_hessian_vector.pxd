@@ -1,4 +1,3 @@
-# cython: language_level=3
 """A Hessian that is not stored, only multiplied by vectors."""
 
 from libc.stdint cimport int32_t

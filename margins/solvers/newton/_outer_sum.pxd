@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Sums of outer products of samples."""
 
 from libc.stdint cimport int32_t
