@@ -238,9 +238,10 @@ def test_a_fold_without_a_class_trains_the_others(penalized):
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
     X[:, 0] += 5 * y
     rare = np.where(np.arange(60) == 0, 7, y)
-    classifier = margins.MarginClassifierCV(Cs=[1.0], cv=3, penalize_intercept=penalized)
+    params = {"cv": 3, "penalize_intercept": penalized, "random_state": 0}
+    classifier = margins.MarginClassifierCV(Cs=[1.0], **params)
     classifier.fit(split(X, rare, 3))
-    assert classifier.scores_.min() > 0.8 and classifier.classes_.tolist() == [0, 1, 7]
+    assert classifier.scores_.min() > 0.85 and classifier.classes_.tolist() == [0, 1, 7]
 
 
 def test_a_fold_without_samples_is_an_error():
