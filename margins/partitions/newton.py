@@ -245,7 +245,7 @@ class NewtonRun:
         with np.errstate(over="ignore", invalid="ignore"):
             primal = self._value(w) + evaluation.loss
             for sums in evaluation.sums:
-                self._dual = max(self._dual, self._dual_value(sums))
+                self._dual = max(self._dual, self._dual_value(w, sums))
             accurate_gap = math.inf
             if self.data.constant - self._dual < SMALL * self.data.constant:
                 accurate_gap = min(self._accurate_gap(w, primal, sums) for sums in evaluation.sums)
@@ -300,7 +300,7 @@ class NewtonRun:
         share = 2 * excess / sums.dual_sum if sums.dual_sum > 0 else math.inf
         return 0.5 * length * length + share * share * primal
 
-    def _dual_value(self, sums):
+    def _dual_value(self, w, sums):
         """Return the dual value of the best multiple of the balanced dual variables, or 0."""
         combination, dual_sum = sums.combination * self._ridge, sums.dual_sum
         square = float(combination @ combination) + 2 * (dual_sum - sums.value)

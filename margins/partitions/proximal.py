@@ -14,7 +14,7 @@ from margins.linalg.threads import one_thread_for
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.partitions.newton import NewtonRun
 from margins.partitions.requests import Slopes
-from margins.regularisers._terms import measures, movable, value_of
+from margins.regularisers._terms import bound, gap_of, movable, value_of
 from margins.solvers.newton._coordinates import StoredModel
 from margins.solvers.newton.proximal import LARGEST, LEAST, SMALLEST, SURE
 from margins.solvers.proof import unit_of
@@ -111,7 +111,7 @@ class ProximalRun(NewtonRun):
         is_step = np.isfinite(step).all() and (step.any() or len(self._sums) > 1)
         return step if is_step else None
 
-    def _bound_of(self, sums):
+    def _bound_of(self, w, sums):
         """Return the feasible multiple of alpha, its dual value, and the errors of a and sum alpha_k."""
         n, longest = self._n, math.sqrt(self.data.max_sqnorm)
         excess = float(np.abs(sums.combination[n:]).sum()) / math.sqrt(
@@ -120,16 +120,16 @@ class ProximalRun(NewtonRun):
         error = (unit_of(self.data.n_samples) * sums.dual_sum + excess) * longest
         dual_sum, square = sums.dual_sum - excess, 2 * (sums.dual_sum - sums.value)
         a = sums.combination[:n]
-        scale, value, _ = self._penalty.bound(self._terms, np.zeros(n), a, error, dual_sum, square)
+        scale, value, _ = bound(self._terms, w[:n], a, dual_sum, square, error)
         return scale, value, error, excess
 
-    def _dual_value(self, sums):
-        value = self._bound_of(sums)[1]
+    def _dual_value(self, w, sums):
+        value = self._bound_of(w, sums)[1]
         return max(value, 0.0) if math.isfinite(value) else 0.0
 
     def _accurate_gap(self, w, primal, sums):
         constant, longest = self.data.constant, sums.dual_sum * math.sqrt(self.data.max_sqnorm)
-        scale, value, _, _ = self._bound_of(sums)
+        scale, value, _, _ = self._bound_of(w, sums)
         is_zero = self._penalty.is_start_best(constant, value, scale * sums.combination, longest)
         if is_zero and self._primal <= (1 + ACCURACY) * constant:  # of an earlier point
             self._standing = self._standing._replace(accurate_gap=0.0)
@@ -137,12 +137,12 @@ class ProximalRun(NewtonRun):
 
     def _gap_at(self, w, sums):
         """Return an accurate upper bound of P - D."""
-        scale, _, error, excess = self._bound_of(sums)
+        scale, _, error, excess = self._bound_of(w, sums)
         weights, longest = w[: self._n], math.sqrt(self.data.max_sqnorm)
         a = sums.combination[: self._n]
         # Terms of r are convex in a: the sum over both ends of its error bounds them.
         ends = (a - error, a + error) if excess > 0 else (a,)
-        gap = sum(measures(self._terms, weights, scale * end, 1.0)[2] for end in ends)
+        gap = sum(gap_of(self._terms, weights, scale * end) for end in ends)
         gap += error * float(np.abs(weights).sum())
         gap += sums.residual + excess * (1 + longest * float(np.linalg.norm(w)))
         # What scaled dual variables leave of the losses.

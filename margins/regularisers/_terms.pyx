@@ -5,6 +5,11 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+# Dual variables are scaled to this share of what is feasible, so that products may round.
+cdef double INSIDE = 1 - 1e-15
+# A smaller ridge, relative to l1, lets r* grow almost as without one.
+cdef double LITTLE_RIDGE = 1e-3
+
 
 cdef inline double _value(double w, double ridge, double l1, double centre, double lower, double upper) noexcept nogil:
     """Return r(w) of one weight."""
@@ -39,28 +44,17 @@ cdef inline double _conjugate(
     return a * best[0] - _value(best[0], ridge, l1, centre, lower, upper)
 
 
-def measures(
-    terms, const double[::1] w not None, const double[::1] a not None, double inside, double error=0
-):
-    """Return t <= 1 for which r*(t a) is finite, r*(t a), and r(w) + r*(t a) - t w.a, summed without cancellation.
-
-    If t < 1, it is `inside` times the largest one. They are sums of what `Terms` has of each weight. With an error,
-    t and r*(t a) are for the worst of all vectors whose elements differ from those of a by at most this.
-    """
+cdef double _measures(
+    terms, const double[::1] w, const double[::1] a, double t, double error, double* gap
+) except? -1:
+    """Return r*(t a), and set the gap of r: see `bound`."""
     cdef const double[::1] ridge, l1, centre, lower, upper
-    cdef double t = 1, x, best, other, move, slope, value, conjugate = 0, gap = 0
-    cdef Py_ssize_t j, n
+    cdef double x, best, other, move, slope, value, conjugate = 0
+    cdef Py_ssize_t j
     ridge, l1, centre, lower, upper = terms
-    n = ridge.shape[0]
+    gap[0] = 0
     with nogil:
-        for j in range(n):
-            if ridge[j] == 0 and (
-                (a[j] + error > l1[j] and upper[j] == INFINITY) or (error - a[j] > l1[j] and lower[j] == -INFINITY)
-            ):
-                t = fmin(t, l1[j] / (fabs(a[j]) + error))
-        if t < 1:
-            t *= inside
-        for j in range(n):
+        for j in range(ridge.shape[0]):
             x = t * a[j]
             if w[j] == centre[j] and fabs(x) + t * error <= l1[j] and lower[j] <= centre[j] <= upper[j]:
                 conjugate += x * centre[j] + t * error * fabs(centre[j])  # of most weights, which stay there
@@ -73,9 +67,52 @@ def measures(
                 )
             conjugate += value
             move, slope = w[j] - best, x - ridge[j] * (best - centre[j])
-            gap += 0.5 * ridge[j] * move * move
-            gap += fmax(l1[j] * (fabs(w[j] - centre[j]) - fabs(best - centre[j])) - slope * move, 0)
-    return t, conjugate, gap
+            gap[0] += 0.5 * ridge[j] * move * move
+            gap[0] += fmax(l1[j] * (fabs(w[j] - centre[j]) - fabs(best - centre[j])) - slope * move, 0)
+    return conjugate
+
+
+def gap_of(terms, const double[::1] w not None, const double[::1] a not None):
+    """Return r(w) + r*(a) - w.a (float), summed without cancellation."""
+    cdef double gap
+    _measures(terms, w, a, 1, 0, &gap)
+    return gap
+
+
+def bound(
+    terms, const double[::1] w not None, const double[::1] a not None, double dual_sum, double square, double error=0
+):
+    """Return a multiple t <= 1 of dual variables, its dual value, and the gap of r at w and t a (floats).
+
+    a, shape (n,): their sum of alpha_k y_k, except for `error` in each element.
+    dual_sum, square: their sums of alpha_k and of D_k alpha_k^2.
+
+    t is the largest for which r*(t a) is finite or, if its value is better, the largest for which t a is a subgradient
+    of r at w but where w is at a bound. r* is large as soon as a is a little beyond l1 if that leads far: if the ridge
+    is small, or 0 and the bound is distant.
+    """
+    cdef const double[::1] ridge, l1, centre, lower, upper
+    cdef double t = 1, suited = 1, length, value, other_value, gap, other_gap
+    cdef bint rises, falls
+    cdef Py_ssize_t j
+    ridge, l1, centre, lower, upper = terms
+    with nogil:
+        for j in range(ridge.shape[0]):
+            length = fabs(a[j]) + error
+            if ridge[j] > LITTLE_RIDGE * l1[j] or length <= l1[j]:
+                continue
+            rises, falls = a[j] + error > l1[j], error - a[j] > l1[j]
+            if rises and w[j] != upper[j] or falls and w[j] != lower[j]:
+                suited = fmin(suited, INSIDE * (l1[j] + ridge[j] * fabs(w[j] - centre[j])) / length)
+            if ridge[j] == 0 and (rises and upper[j] == INFINITY or falls and lower[j] == -INFINITY):
+                t = fmin(t, INSIDE * l1[j] / length)
+    value = t * dual_sum - 0.5 * t * t * square - _measures(terms, w, a, t, error, &gap)
+    if suited < t:
+        other_value = suited * dual_sum - 0.5 * suited * suited * square
+        other_value -= _measures(terms, w, a, suited, error, &other_gap)
+        if other_value > value:
+            return suited, other_value, other_gap
+    return t, value, gap
 
 
 def movable(terms, const double[::1] w not None, const double[::1] a not None, double sure):

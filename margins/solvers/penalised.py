@@ -19,7 +19,7 @@ from margins.data._passes import products as products_of
 from margins.data.binary_data import of_each
 from margins.losses._accurate import label_sum
 from margins.regularisers import Terms
-from margins.regularisers._terms import measures
+from margins.regularisers._terms import bound
 from margins.solvers.improvement import minimum
 from margins.solvers.newton._coordinates import Columns
 from margins.solvers.proof import (
@@ -36,8 +36,6 @@ from margins.solvers.proof import (
 # The share of P0, the objective of the best constant classifier, that may be left of P0 - D if it is
 # optimal: dual variables are as accurate as that.
 LEFT = 2e-8
-# Dual variables are scaled to this share of what is feasible, so that products may round.
-INSIDE = 1 - 1e-15
 
 
 class Penalty:
@@ -126,15 +124,6 @@ class Penalty:
             intercepts += [inside, points[np.abs(points - inside).argmin()]]
         return value + float(min(map(objective, intercepts)))
 
-    def bound(self, terms, w, a, error, dual_sum, square):
-        """Return the largest feasible multiple t <= 1 of dual variables, its value, and `measures` of w.
-
-        a, shape (n,): their sum of alpha_k y_k, except for `error` in each element.
-        dual_sum, square: their sums of alpha_k and of D_k alpha_k^2.
-        """
-        scale, conjugate, gap = measures(terms, w, a, INSIDE, error)
-        return scale, scale * dual_sum - 0.5 * scale * scale * square - conjugate, gap
-
     def is_start_best(self, constant, value, a, longest):
         """Return whether, as far as can be computed, no model is better than the best constant one.
 
@@ -161,7 +150,7 @@ class Penalty:
             excess = abs(label_sum(dual, data.signs))
             dual_sum, error = dual_sum - excess, error + excess * math.sqrt(data.max_sqnorm)
         w = hypothesis.w[:n] if isinstance(hypothesis, PrimalPoint) else np.zeros(n)
-        scale, value, gap = self.bound(terms, w, a, error, dual_sum, square)
+        scale, value, gap = bound(terms, w, a, dual_sum, square, error)
         best_dual = max(proof.best_dual, value if math.isfinite(value) else 0.0)
         proof = proof._replace(
             primal_scale=1.0, dual_scale=scale, best_dual=best_dual, is_current=True, products=products

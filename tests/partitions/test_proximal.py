@@ -67,6 +67,15 @@ def test_features_of_all_sizes(seed, penalty, C, intercept):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+def test_distant_bounds_change_no_pass(loss):
+    X, y = samples()
+    penalties = L1(), Bounded(-1e8, 1e8, L1()), Bounded(-0.001, 1e8, L1())
+    fits = [margins.MarginClassifier(penalty=penalty, loss=loss, eps=1e-4) for penalty in penalties]
+    n_iter = [fit.fit(chunks_of(X, y, 4)).n_iter_ for fit in fits]
+    assert n_iter[1] == n_iter[0] and n_iter[2] <= n_iter[0] + 5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_narrow_loss_far_from_the_optimum_ends_no_fit(loss):
     X, y = samples(scale=100)  # a whole step over the kinks makes the objective a thousand times larger
     params = {"C": 1.0, "penalty": L1(), "loss": loss, "eps": 1e-4, "penalize_intercept": False}

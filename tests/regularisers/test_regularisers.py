@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import margins
 from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Weighted
-from margins.regularisers._terms import measures, movable, value_of
+from margins.regularisers._terms import bound, gap_of, movable, value_of
 
 numbers = st.integers(-4, 4).map(lambda n: n / 2)
 bounds = st.tuples(numbers, numbers).map(sorted)
@@ -47,11 +47,23 @@ def test_the_conjugate_is_the_largest_difference(terms, a):
 def test_compiled_sums_equal_their_definitions(terms, w, a):
     w = np.clip(w, terms.lower, terms.upper)
     assert value_of(terms, w) == pytest.approx(terms.value(w), abs=1e-14)
-    t, conjugate, gap = measures(terms, w, a, 1.0)
-    assert t == pytest.approx(largest_multiple(terms, a))
-    expected = terms.conjugate(t * (1 - 1e-15) * a)
-    assert conjugate == pytest.approx(expected, abs=1e-12)
-    assert gap == pytest.approx(terms.value(w) + expected - t * float(a @ w), abs=1e-12)
+    if np.isfinite(terms.conjugate(a)):
+        expected = terms.value(w) + terms.conjugate(a) - float(a @ w)
+        assert gap_of(terms, w, a) == pytest.approx(expected, abs=1e-12)
+
+
+@given(all_terms(), vectors, vectors, st.sampled_from([0.0, 2.0, 50.0]), st.sampled_from([0.0, 3.0]))
+def test_a_bound_is_the_dual_value_of_a_feasible_multiple(terms, w, a, dual_sum, square):
+    w, most = np.clip(w, terms.lower, terms.upper), largest_multiple(terms, a)
+    t, value, gap = bound(terms, w, a, dual_sum, square)
+
+    def value_at(t):
+        return t * dual_sum - 0.5 * t * t * square - terms.conjugate(t * (1 - 1e-14) * a)
+
+    assert 0 <= t <= most * (1 + 1e-12)
+    assert value == pytest.approx(value_at(t), abs=1e-11)
+    assert value >= value_at(most) - 1e-11
+    assert gap == pytest.approx(gap_of(terms, w, t * a), abs=1e-11)
 
 
 def largest_multiple(terms, a):
@@ -67,13 +79,13 @@ def largest_multiple(terms, a):
 
 @given(all_terms(), vectors, vectors, st.sampled_from([1e-12, 0.1, 1.0]))
 def test_an_error_gives_what_is_worst_within_it(terms, w, a, error):
-    ends = [measures(terms, w, a + error * np.array(signs), 1.0) for signs in product((-1, 1), repeat=3)]
-    t, conjugate, _ = measures(terms, w, a, 1 - 1e-15, error)
-    assert t == pytest.approx(min(t for t, _, _ in ends))
+    ends = [a + error * np.array(signs) for signs in product((-1, 1), repeat=3)]
+    t, value, _ = bound(terms, w, a, 1.0, 0.0, error)
+    assert np.isfinite(value) and t <= min(largest_multiple(terms, end) for end in ends)
+    worst = t - max(terms.conjugate(t * end) for end in ends)
+    assert value <= worst + 1e-12
     if t == 1:
-        assert conjugate == pytest.approx(max(value for _, value, _ in ends), abs=1e-12)
-    else:
-        assert np.isfinite(conjugate)
+        assert value == pytest.approx(worst, abs=1e-12)
 
 
 @given(all_terms(), vectors, vectors)

@@ -30,7 +30,7 @@ from margins.linalg.threads import one_thread, time_is_over
 from margins.losses._line_search import StepLengths, max_derivatives
 from margins.losses._smoothed import SmoothLoss, smoothing_curvature, smoothing_growth
 from margins.regularisers import Terms
-from margins.regularisers._terms import movable, value_of
+from margins.regularisers._terms import bound, movable, value_of
 from margins.solvers.base import EpochReport, Solver
 from margins.solvers.newton._coordinates import ColumnModel, StoredModel
 from margins.solvers.newton._dense_hessian import DenseHessian, centre_of
@@ -86,7 +86,7 @@ class ProximalNewtonSolver(Solver):
         m = len(data)
         self._all = np.arange(m, dtype=np.int32)
         self._rho, self._is_free = math.sqrt(data.sq_intercept_scaling), data.has_free_intercept
-        self._penalty = penalty = run.problem.penalty
+        penalty = run.problem.penalty
         self._terms = penalty.terms_of(data)
         self._n = len(self._terms.ridge)
         upper = of_each(loss.upper, m)
@@ -214,7 +214,7 @@ class ProximalNewtonSolver(Solver):
         """Compute what the weights and the dual variables prove."""
         terms, a, w = self._terms, self._total[: self._n], self.w[: self._n]
         dual_sum, square = float(self.alpha.sum()), float(self.alpha @ (self._loss.diag * self.alpha))
-        _, value, gap_of_terms = self._penalty.bound(terms, w, a, 0.0, dual_sum, square)
+        _, value, gap_of_terms = bound(terms, w, a, dual_sum, square)
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
         penalty, losses = value_of(terms, w), self._loss.value(self.margins)

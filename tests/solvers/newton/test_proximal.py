@@ -179,6 +179,21 @@ def test_constraints_that_are_inactive_change_nothing():
     np.testing.assert_allclose(same.coef_, free.coef_, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_distant_bounds_and_a_tiny_ridge_change_no_proof(loss):
+    """r* is finite, but so large beyond l1 that it would prove nothing."""
+    X = np.random.default_rng(0).standard_normal((1000, 20))
+    y = np.where(X[:, :3].sum(axis=1) + X[:, 3] * X[:, 4] > 0, 1, -1)
+    penalties = L1(), Bounded(-1e8, 1e8, L1()), Bounded(-0.01, 1e8, L1()), ElasticNet(1 - 1e-12)
+    fits = [
+        margins.MarginClassifier(penalty=penalty, loss=loss, C=10, eps=1e-4).fit(X, y)
+        for penalty in penalties
+    ]
+    assert all(fit.converged_ for fit in fits)
+    assert fits[1].n_accesses_ == fits[0].n_accesses_
+    assert max(fit.n_accesses_ for fit in fits) < 1.5 * fits[0].n_accesses_
+
+
 def test_small_units_need_a_proof_of_the_improvement():
     X, y = samples(8)
     fit = margins.MarginClassifier(penalty=ElasticNet(0.5), C=1e-6, eps=1e-2).fit(X, y)
