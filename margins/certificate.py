@@ -158,14 +158,15 @@ class Standing(NamedTuple):
         (P0 - P) / (P0 - D) = 1 - (P - D) / (P0 - D),
 
     where P0 - D is at least |w*|^2 / 2 for the optimum w*: minimised over the intercept, the objective
-    minus |w|^2 / 2 is convex in the weights of the features. And |w*| >= |w| - sqrt(2 (P - D)).
+    minus |w|^2 / 2 is convex in the weights of the features. And |w*| >= |w| - sqrt(2 (P - D)). With
+    a penalty, the squared distance of each weight from the constant classifier's counts times its ridge.
 
     **Source**: Moré & Wild (2009), Benchmarking derivative-free optimization algorithms, (2.2), with a
     proven lower bound instead of the best known value.
     """
 
     constant: float  # Objective of the best constant classifier
-    length: float  # |w| over the features
+    length: float  # |w| over the features, as a penalty measures it
     # Accurate upper bound of P - D with the dual variables of the model; inf: not computed.
     accurate_gap: float = math.inf
 

@@ -39,7 +39,7 @@ class ProximalRun(NewtonRun):
         return value_of(self._terms, w[: self._n])
 
     def _length_of_features(self, w):
-        return 0.0  # r proves no length of the optimum
+        return self._penalty.length(w)
 
     def _sqnorm(self, point, sums):
         """Return twice the part of the duality gap that a step may close."""

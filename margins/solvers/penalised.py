@@ -124,6 +124,11 @@ class Penalty:
             intercepts += [inside, points[np.abs(points - inside).argmin()]]
         return value + float(min(map(objective, intercepts)))
 
+    def length(self, w):
+        """Return sqrt(2 r), of the ridge alone, at w minus `start`: see `Standing`."""
+        moved = w[: len(self.start)] - self.start
+        return math.sqrt(float(self.features.ridge @ (moved * moved)))
+
     def is_start_best(self, constant, value, a, longest):
         """Return whether, as far as can be computed, no model is better than the best constant one.
 
@@ -171,7 +176,7 @@ class Penalty:
         longest = float(dual @ np.sqrt(data.ordinary_sqnorms))
         if self.is_start_best(proof.constant, value, scale * a, longest):
             gap = 0.0
-        proof = proof._replace(products=products, standing=Standing(proof.constant, 0.0, gap))
+        proof = proof._replace(products=products, standing=Standing(proof.constant, self.length(w), gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)
 
     def as_returned(self, proof, claim):

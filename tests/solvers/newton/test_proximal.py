@@ -194,6 +194,14 @@ def test_distant_bounds_and_a_tiny_ridge_change_no_proof(loss):
     assert max(fit.n_accesses_ for fit in fits) < 1.5 * fits[0].n_accesses_
 
 
+@pytest.mark.parametrize("penalty", [Bounded(lower=0), Prior(1.0, L2()), ElasticNet(1e-9)])
+def test_the_improvement_is_proven_however_small_the_ridge_leaves_it(penalty):
+    X, y = samples(8)
+    fit = margins.MarginClassifier(penalty=penalty, eps=1e-2, fit_intercept=False).fit(1e-9 * X, y)
+    (certificate,) = fit.certificates_
+    assert certificate.gap < 1e-14 and certificate.improvement >= 0.9
+
+
 def test_small_units_need_a_proof_of_the_improvement():
     X, y = samples(8)
     fit = margins.MarginClassifier(penalty=ElasticNet(0.5), C=1e-6, eps=1e-2).fit(X, y)
