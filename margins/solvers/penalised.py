@@ -24,12 +24,15 @@ from margins.solvers.improvement import minimum
 from margins.solvers.newton._coordinates import Columns
 from margins.solvers.proof import (
     CANCELLED,
+    CANCELLED_OF_SPREAD,
+    SAME_OBJECTIVE,
     TINY,
     PrimalPoint,
     ReturnedPoint,
     is_nothing,
     model_in,
     slacks_of,
+    spread_of,
     unit_of,
 )
 
@@ -129,10 +132,10 @@ class Penalty:
         moved = w[: len(self.start)] - self.start
         return math.sqrt(float(self.features.ridge @ (moved * moved)))
 
-    def is_start_best(self, constant, value, a, longest):
+    def is_start_best(self, constant, value, a, limit):
         """Return whether, as far as can be computed, no model is better than the best constant one.
 
-        value: a dual value, of dual variables whose sum a is not longer than `longest`.
+        value: a dual value, of dual variables whose sum a counts as cancelled up to `limit`.
         """
         if constant - value > LEFT * constant:
             return False
@@ -141,7 +144,7 @@ class Penalty:
         length = float(np.linalg.norm(a - np.clip(a, low, high)))
         # If the start is stationary, P0 - D is what scaling dual variables and the losses leave.
         left = LEFT * constant if length == 0 else 0.0
-        return is_nothing(constant, value, length, CANCELLED * longest, left)
+        return is_nothing(constant, value, length, limit, left)
 
     def certified(self, proof, claim, products):
         """Return the proof of a claim about a problem with a penalty."""
@@ -173,8 +176,10 @@ class Penalty:
             slacks = 1 - products
         gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
-        longest = float(dual @ np.sqrt(data.ordinary_sqnorms))
-        if self.is_start_best(proof.constant, value, scale * a, longest):
+        limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
+        if proof.constant - value <= SAME_OBJECTIVE * proof.constant:
+            limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * spread_of(data))
+        if self.is_start_best(proof.constant, value, scale * a, limit):
             gap = 0.0
         proof = proof._replace(products=products, standing=Standing(proof.constant, self.length(w), gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)

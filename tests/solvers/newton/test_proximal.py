@@ -257,6 +257,17 @@ def test_a_rare_class_without_a_better_model_than_a_constant_one():
     assert fit.converged_ and fit.certificates_[0].improvement == 1 and not fit.coef_.round(6).any()
 
 
+@pytest.mark.parametrize("penalised", [True, False])
+def test_noise_is_proven_to_be_noise(penalised):
+    """As far as can be computed nothing can be won: the last digits of dual variables do not matter."""
+    for seed in (2, 7, 10, 17):
+        X, y = np.random.default_rng(seed).standard_normal((30, 5)), np.arange(30) < 4
+        fit = margins.MarginClassifier(
+            penalty=Bounded(-1, 1), loss="hinge", C=0.1, penalize_intercept=penalised
+        ).fit(X, y)
+        assert fit.converged_ and fit.certificates_[0].improvement == 1 and not fit.coef_.round(5).any()
+
+
 @pytest.mark.parametrize("seed", [0, 2, 10])
 def test_a_model_that_is_better_than_a_constant_one_beside_a_feature_in_large_units(seed):
     """Its values cancel, and hide nothing of what the others can win."""
