@@ -47,6 +47,8 @@ DECREASE = 0.25
 # A step that reduces it by more than this multiple is doubled, as often as that wins as much: the model
 # is too stiff.
 STIFF = 1.5
+# A gain of at most this share of the objective is hidden by rounding: the model is right.
+ROUNDING = 1e-14
 # The least and the largest multiple of `LEAST` that is added to the diagonal of the model.
 SMALLEST, LARGEST = 1e-5, 1e6
 # A smoothed loss is solved when what steps may close is this share of what the smoothing leaves. It is
@@ -297,6 +299,8 @@ class ProximalNewtonSolver(Solver):
     def _follow(self, direction, gain, objective):
         """Move along a direction, if that reduces the objective, and return by how much."""
         moved = self._moved(direction, objective)
+        if gain <= ROUNDING * objective:
+            moved = *moved[:2], max(moved[2], gain)
         if moved[2] < DECREASE * gain:
             direction = self._length(direction, moved[1]) * direction
             moved = self._moved(direction, objective)

@@ -282,6 +282,14 @@ def test_a_model_that_is_better_than_a_constant_one_beside_a_feature_in_large_un
     assert constant - one.primal >= (one.improvement - 1e-3) * (constant - best.primal)
 
 
+@pytest.mark.parametrize(("loss", "seed"), [("squared_hinge", 12), ("squared_hinge", 36), ("hinge", 11)])
+def test_steps_whose_gain_is_below_the_rounding_of_objectives_are_taken(loss, seed):
+    """The dual value, which needs |a| <= l1, is not as accurate as the objective yet."""
+    rng = np.random.default_rng(seed)
+    X, y = 50 * np.abs(rng.standard_normal((150, 1))), rng.random(150) < 0.5
+    assert margins.MarginClassifier(penalty="l1", loss=loss, C=800, eps=1e-4).fit(X, y).converged_
+
+
 @pytest.mark.parametrize("penalty", [Bounded(lower=0), Weighted(2.0), ElasticNet(0.05)])
 def test_many_more_features_than_samples(penalty):
     """A Hessian of rank 20 beside a ridge."""
