@@ -54,6 +54,12 @@ SMALLEST, LARGEST = 1e-5, 1e6
 # A smoothed loss is solved when what steps may close is this share of what the smoothing leaves. It is
 # smoothed less if that share of what was left when it was solved last is still left.
 SOLVED, SLOW = 0.1, 0.5
+# C grows if steps may close no more than this share of the objective for the present C, or after so many
+# steps in a row that close none of it. After so many short steps for a smooth loss, C is divided again,
+# at most by so much, and the other share counts: with more weights than samples and a large C, the
+# samples with a loss change too much from step to step.
+FOLLOWED, FOLLOWED_CLOSELY = 1.0, 0.1
+MOST_STALLED, MOST_SHORT, BACK = 5, 3, 1e4
 # A dual variable above this share of its bound may be at it at the optimum.
 NEAR_BOUND = 0.5
 # An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
@@ -126,16 +132,16 @@ class ProximalNewtonSolver(Solver):
         squares = LEAST * squares
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
-        self._last_residual = math.inf
+        self._last_residual, self._followed, self._n_short = math.inf, FOLLOWED, 0
         self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w) if self.w.any() else np.zeros(m)
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
-            divisor = self._first_divisor() if self._start is None else 1.0
-            if divisor > 1:
-                self._change_divisor(divisor)
+            self._largest_divisor = self._first_divisor() if self._start is None else 1.0
+            if self._largest_divisor > 1:
+                self._change_divisor(self._largest_divisor)
 
     def _move_intercept(self, curvature):
         """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
@@ -222,8 +228,9 @@ class ProximalNewtonSolver(Solver):
         penalty, losses = value_of(terms, w), self._loss.value(self.margins)
         self._gap = penalty + losses - self._best.value
         # What steps may close: the gap of r, and of the losses where dual variables must be scaled.
-        left = penalty + losses / self._divisor - value - self._residual
-        self._unsolved = max(gap_of_terms, left)
+        primal = penalty + losses / self._divisor
+        self._unsolved = max(gap_of_terms, primal - value - self._residual)
+        self._is_followed = self._unsolved <= self._followed * primal
 
     @property
     def end(self):
@@ -253,12 +260,12 @@ class ProximalNewtonSolver(Solver):
                     self._evaluate()
                     n_passes += 1
                 has_moved = self._step() or not is_final
-                if self._divisor > 1 and not self._is_inside:
-                    self._change_divisor(max(self._tuning.next_divisor * self._divisor, 1.0))
-                    least = math.inf
+                if self._changes_c(n_stalled):
+                    has_moved, least, n_stalled = True, math.inf, 0
                 n_passes += 3
-                n_stalled = 0 if self._gap < least else n_stalled + (n_same == 0 or not is_smoothed)
-                least = min(least, self._gap)
+                left = self._gap if self._divisor == 1 else self._unsolved
+                n_stalled = 0 if left < least else n_stalled + (n_same == 0 or not is_smoothed)
+                least = min(least, left)
                 # Where weights stay, less smoothing improves the dual variables, several times.
                 is_over = not (has_moved or is_smoothed) or n_stalled >= self._tuning.patience
                 if is_over:
@@ -272,6 +279,17 @@ class ProximalNewtonSolver(Solver):
         return EpochReport(
             len(self._data), n_accesses, primal=point, dual_is_feasible=True, is_exhausted=is_over
         )
+
+    def _changes_c(self, n_stalled):
+        """Let C grow, or shrink once if steps are short; return whether it has changed."""
+        if self._n_short >= MOST_SHORT and self._followed == FOLLOWED:
+            self._followed = FOLLOWED_CLOSELY
+            self._change_divisor(min(BACK * self._divisor, self._largest_divisor))
+            return True
+        if self._divisor == 1 or not (self._is_followed or n_stalled >= MOST_STALLED) or self._is_inside:
+            return False
+        self._change_divisor(max(self._tuning.next_divisor * self._divisor, 1.0))
+        return True
 
     def _step(self):
         """Take one step over the weights that may matter; return False if w stays."""
@@ -287,6 +305,7 @@ class ProximalNewtonSolver(Solver):
             factor = 0.1 if won > 0.5 * gain else 1 if won >= 0.1 * gain else 10
             self._share = max(factor * self._share, SMALLEST)
             if won < 0.1 * gain:
+                self._n_short += self._loss.is_smooth
                 self._floor = min(10 * self._floor, 1.0)
             elif won > STIFF * gain:
                 self._floor = max(0.1 * self._floor, SMALLEST)

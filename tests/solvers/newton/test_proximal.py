@@ -282,6 +282,16 @@ def test_a_model_that_is_better_than_a_constant_one_beside_a_feature_in_large_un
     assert constant - one.primal >= (one.improvement - 1e-3) * (constant - best.primal)
 
 
+@pytest.mark.parametrize("penalty", [L1(), ElasticNet(0.5), Bounded(lower=0)])
+def test_a_large_c_of_the_squared_hinge_loss_with_few_samples(penalty):
+    """Only a path along C tells which of them have a loss."""
+    rng = np.random.default_rng(4)
+    X = np.abs(rng.standard_normal((80, 200))) * 10.0 ** rng.uniform(0, 2, 200)
+    y = (X / X.std(axis=0))[:, :9].sum(axis=1) + 3 * rng.standard_normal(80) > 7.2
+    fit = margins.MarginClassifier(penalty=penalty, C=1e3, eps=1e-2, penalize_intercept=False).fit(X, y)
+    assert fit.converged_ and fit.n_accesses_ < 600 * len(X)  # 5,000 to 30,000 without
+
+
 @pytest.mark.parametrize(("loss", "seed"), [("squared_hinge", 12), ("squared_hinge", 36), ("hinge", 11)])
 def test_steps_whose_gain_is_below_the_rounding_of_objectives_are_taken(loss, seed):
     """The dual value, which needs |a| <= l1, is not as accurate as the objective yet."""
