@@ -5,7 +5,7 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, dataclass_transform
+from typing import Any, Self, dataclass_transform
 
 from margins.estimators.names import display_name
 from margins.parameters import check, describe_parameters, parameter, with_advice
@@ -164,6 +164,29 @@ class Declared:
             names = super()._get_param_names()  # type: ignore[misc]
             type.__setattr__(cls, "_param_names", names)
         return names
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of an object such as a `penalty` as penalty__NAME; return the estimator.
+
+        Raises
+        ------
+        ValueError
+            If the estimator, or the object, does not have a parameter.
+        """
+        known = self.get_params(deep=False)  # type: ignore[attr-defined]
+        for key in params:
+            name, nested, _ = key.partition("__")
+            value = params.get(name, known.get(name))
+            if (
+                nested
+                and name in known
+                and (isinstance(value, type) or not hasattr(value, "set_params"))
+            ):
+                raise ValueError(
+                    f"Invalid parameter {key!r} of {self._display_name('set_params')}. "
+                    f"Valid parameters are: {', '.join(known)}. Got {name}={value!r}."
+                )
+        return super().set_params(**params)  # type: ignore[misc]
 
     def _display_name(self, method: str | None = None) -> str:
         """Return the name of the estimator, and the method if there is one, for messages.

@@ -188,10 +188,10 @@ class Regulariser:
         Raises
         ------
         TypeError, ValueError
-            If the constructor does not have a parameter, or does not allow the values.
+            If the constructor does not have a parameter (ValueError), or does not allow the values.
         """
-        changed = self.get_params(deep=False)
-        unknown = inspect.signature(type(self)).parameters.keys() - changed.keys() - params.keys()
+        changed, valid = self.get_params(deep=False), inspect.signature(type(self)).parameters
+        unknown = valid.keys() - changed.keys() - params.keys()
         if unknown:
             names = ", ".join(sorted(unknown))
             raise TypeError(
@@ -199,9 +199,17 @@ class Regulariser:
             )
         nested = [name for name in params if "penalty" in changed and name.startswith("penalty__")]
         inner = {name.removeprefix("penalty__"): params.pop(name) for name in nested}
+        wrong = [name for name in params if name not in valid]
+        if wrong:
+            raise ValueError(
+                f"Invalid parameter {wrong[0]!r} of {type(self).__name__}. "
+                f"Valid parameters are: {', '.join(valid) or 'none'}."
+            )
         changed |= params
-        if inner:
-            changed["penalty"] = copy.copy(changed["penalty"]).set_params(**inner)
+        if inner:  # of the penalty that the constructor makes of None
+            changed["penalty"] = copy.copy(type(self)(**changed).get_params()["penalty"]).set_params(
+                **inner
+            )
         vars(self).update(vars(type(self)(**changed)))
         return self
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import margins
+from margins.kernels import RBF
 from margins.regularisers import L1, L2, Bounded, ElasticNet, Prior, Weighted
 from margins.regularisers._terms import bound, gap_of, movable, value_of
 
@@ -216,12 +217,27 @@ def test_parameters_are_nested_as_those_of_estimators():
     for wrong, error in (
         ({"penalty__l1_ratio": 0.5, "lower": 2}, ValueError),
         ({"penalty__l1_ratio": 2}, ValueError),
-        ({"low": 0}, TypeError),
-        ({"penalty__penalty__lower": 0}, TypeError),
+        ({"penalty": "l1", "penalty__l1_ratio": 0.5}, TypeError),
+        ({"low": 0}, ValueError),
+        ({"penalty__penalty__lower": 0}, ValueError),
+        ({"penalty": None, "penalty__l1_ratio": 0.5}, ValueError),
     ):
         with pytest.raises(error):
             penalty.set_params(**wrong)
         assert penalty == Bounded(0, 1, ElasticNet(0.25))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("penalty", None), ("penalty", "l2"), ("penalty", L1), ("loss", "hinge"), ("kernel", RBF())],
+)
+@pytest.mark.parametrize("make", [margins.MarginClassifier, margins.MarginClassifierCV])
+def test_parameters_of_what_has_none_are_errors_before_any_is_set(make, name, value):
+    classifier = make(penalty=Bounded())
+    message = rf"^Invalid parameter '{name}__x' of {make.__name__}.set_params. .*loss, .* Got {name}="
+    with pytest.raises(ValueError, match=message):
+        classifier.set_params(max_iter=7, **{name: value, f"{name}__x": 1})
+    assert classifier.get_params(deep=False) == make(penalty=Bounded()).get_params(deep=False)
 
 
 def test_regularisers_are_values():
