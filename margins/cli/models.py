@@ -178,8 +178,9 @@ def contents_of_model(model, as_text):
 def with_columns(classifier, source, X, scale):
     """Return the classifier, or a Pipeline that first encodes categories and, with `scale`, scales."""
     if source.is_table and "Unnamed: 0" in X:
-        advice = "If it is the index of a data frame, write the file by to_csv(index=False)"
-        note_of(source, f"{source.path}: the first column has no name and becomes a feature. {advice}.")
+        from margins.readers.csv import note_of_index
+
+        note_of(source, note_of_index(source.path))
     steps = []
     if source.categorical:
         from sklearn.compose import ColumnTransformer

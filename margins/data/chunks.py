@@ -195,6 +195,11 @@ class Chunks(Sequence[Any]):
             If pyarrow or pandas is not installed.
         ValueError
             As in `from_parquet`.
+
+        Warns
+        -----
+        UserWarning
+            If the first column has no name, such as pandas' index, and `columns` does not ask for it.
         """
         require("Chunks.from_csv", "pyarrow", "pandas")
         from margins.readers.tables import csv_parts

@@ -172,6 +172,12 @@ def header_of(file, path, delimiter):
     return names, size
 
 
+def note_of_index(path):
+    """Return the warning that the first column of a CSV file has no name (str)."""
+    advice = "If it is the index of a data frame, write the file by to_csv(index=False)"
+    return f"{path}: the first column has no name and becomes a feature. {advice}."
+
+
 def check_encoding(contents, path, line=1):
     """Raise a MalformedFile at the first place where bytes from the start of a line are not text."""
     position = contents.find(b"\0")

@@ -2,13 +2,14 @@
 
 import contextlib
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.readers.csv import hint_of_delimiter, lines_of_csv
+from margins.readers.csv import hint_of_delimiter, lines_of_csv, note_of_index
 from margins.readers.files import TEXT_BYTES, few
 from margins.readers.labels import check_present, kind_of, labels_of
 from margins.readers.parquet import names_of_features, row_groups
@@ -217,6 +218,8 @@ def csv_parts(paths, target, columns, categories, weight, n_bytes=TEXT_BYTES, de
     """Return readers of parts of CSV files, of about `n_bytes`, with labels of one kind."""
     parts = lines_of_csv(paths, delimiter, n_bytes)
     chosen = columns_of(parts, target, columns, categories, weight)
+    if columns is None and "Unnamed: 0" in chosen.names:
+        warnings.warn(note_of_index(parts[0].path), stacklevel=3)
     kind = None
     if len(parts) > 1:
         with contextlib.suppress(ValueError, WrongValue):  # reading the part raises the error

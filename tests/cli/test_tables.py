@@ -12,6 +12,7 @@ from properties import examples
 from margins.cli.errors import CommandError
 from margins.cli.options import Source
 from margins.cli.samples import TrainingColumns, read_points, read_samples
+from margins.data.chunks import Chunks
 from margins.readers.malformed import MalformedFile
 
 HEADER = "size,colour,label\n"
@@ -51,6 +52,10 @@ def test_the_index_of_a_data_frame_is_a_feature_with_a_note(run, tmp_path):
     for more in (), ("--stream",):
         result = run("train", path, "-o", tmp_path / "m.skops", "--target", "label", *more)
         assert "t.csv: the first column has no name and becomes a feature. If it is" in result.err
+    with pytest.warns(UserWarning, match="t.csv: the first column has no name and becomes") as given:
+        assert [*Chunks.from_csv(path, "label")[0][0]] == ["Unnamed: 0", "x"]
+    assert given[0].filename == __file__
+    assert [*Chunks.from_csv(path, "label", columns=["Unnamed: 0"])[0][0]] == ["Unnamed: 0"]  # asked for
 
 
 @pytest.mark.parametrize(
