@@ -109,10 +109,10 @@ class Loss(ABC):
     ...         self.upper = C
     ...
     ...     def value(self, margins):
-    ...         return self.value_of_slacks(1 - margins)
+    ...         return float(np.sum(self.C * np.maximum(1 - margins, 0)))
     >>> loss = MyHinge(C=1.0)
-    >>> loss.has_upper_bounds, loss.is_smooth, loss.required_gap(0.01)
-    (True, False, 0.01)
+    >>> loss.has_upper_bounds, loss.is_smooth, loss.value(np.array([0.5, 3.0]))
+    (True, False, 0.5)
     """
 
     name: ClassVar[str]

@@ -193,9 +193,9 @@ class Side:
     @computed_once
     def curvature(self):
         """The curvature of the losses, as an ndarray of float64 of shape (m,)."""
-        m, setting = self._partition.n_samples, self._partition.setting
-        if self.loss.is_smooth:
-            return array_of_each(1 / self.loss.diag, m)
+        setting = self._partition.setting
+        if self.loss.is_smooth:  # a bound of 0, for the weight 0, holds with any curvature but 0
+            return np.where(self.upper > 0, 1 / self.loss.diag, 1.0)
         if setting.median is None:
             return self.upper
         key = self._problem, "curvature"

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from modified_huber import ModifiedHuber
 from partitioned_problems import chunks_of, objective, problem, sparse_problem
 from problems import assert_agree
 from scipy import sparse
@@ -100,7 +101,7 @@ def test_several_classes_share_the_passes(loss):
         assert partitioned.certificates_[k].primal == pytest.approx(value, rel=1e-12)
 
 
-@each_loss
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", ModifiedHuber])
 @pytest.mark.parametrize(
     ("class_weight", "weighted"),
     [(None, True), ("balanced", False), ("balanced", True), ({"a": 3.0, "b": 0.5}, True)],
