@@ -315,14 +315,7 @@ def test_attributes_that_cuml_documents_are_enough(n_classes, is_penalised):
     same = margins.certify(arrays, X, y, C=2.0, loss="hinge", penalize_intercept=is_penalised)
     assert found.certificates == same.certificates and found.n_different == same.n_different
     own = SVC(C=2.0).fit(X, y)
-    named = {
-        "C": 2.0,
-        "class_weight": None,
-        "kernel": "rbf",
-        "gamma": "scale",
-        "degree": 3,
-        "coef0": 0.0,
-    }
+    named = dict(C=2.0, class_weight=None, kernel="rbf", gamma="scale", degree=3, coef0=0.0)
     fitted = ("dual_coef_", "intercept_", "classes_", "support_", "support_vectors_", "n_support_")
     arrays = {name: OnDevice(getattr(own, name)) for name in fitted}
     found = margins.certify(type("SVC", (), named | arrays)(), X, y)
@@ -353,12 +346,7 @@ WRONG = {
     "a part of the samples": (SGDClassifier(early_stopping=True), {}, ValueError, "early_stopping"),
     "no accuracy": (LinearSVC(), {"accuracy": 0}, ValueError, "accuracy"),
     "no threads": (LinearSVC(), {"n_jobs": 0}, ValueError, "n_jobs of certify must be None"),
-    "a scaling of no use": (
-        LinearSVC(intercept_scaling=1e70),
-        {},
-        ValueError,
-        "scaling of certify must",
-    ),
+    "a useless scaling": (LinearSVC(intercept_scaling=1e70), {}, ValueError, "scaling of certify must"),
 }
 
 
@@ -370,6 +358,7 @@ def test_models_that_have_no_certificate_are_refused(case):
 
 
 ARRAYS = np.ones(4), np.zeros(1)
+TWO, CHUNKS, OVO = np.column_stack([Y, 1 - Y]), Chunks.of_rows(X, Y, n_rows=20), {"multi_class": "ovo"}
 SAMPLES = {
     "not fitted": (LinearSVC(), X, Y, {}, "must be fitted"),
     "fewer features": (fitted(LinearSVC()), X[:, :3], Y, {}, "3 features"),
@@ -393,20 +382,8 @@ SAMPLES = {
         r"weight of certify .* \[0, inf\)",
     ),
     "no pairs": (ARRAYS, X, Y, {"C": 1, "multi_class": "ovo"}, "multi_class of certify must be omitted"),
-    "no pairs in chunks": (
-        ARRAYS,
-        Chunks.of_rows(X, Y, n_rows=20),
-        None,
-        {"C": 1, "multi_class": "ovo"},
-        "multi_class of certify",
-    ),
-    "no pairs stated": (
-        margins.MarginClassifier(multi_class="ovo").fit(X, Y),
-        X,
-        Y,
-        {"multi_class": "ovo"},
-        "omitted",
-    ),
+    "no pairs in chunks": (ARRAYS, CHUNKS, None, {"C": 1, **OVO}, "multi_class of certify"),
+    "no pairs stated": (fitted(margins.MarginClassifier(**OVO)), X, Y, OVO, "omitted"),
     "not of rbf": (
         (np.ones(40), 0.0),
         X,
@@ -414,14 +391,8 @@ SAMPLES = {
         {"C": 1, "kernel": "rbf", "degree": 2},
         "degree of certify must be omitted",
     ),
-    "several labels": (ARRAYS, X, np.column_stack([Y, 1 - Y]), {"C": 1}, r"Got shape \(40, 2\)"),
-    "several sparse labels": (
-        fitted(LinearSVC()),
-        X,
-        sparse.csr_array(np.column_stack([Y, Y])),
-        {},
-        r"Got shape \(40, 2\)",
-    ),
+    "several labels": (ARRAYS, X, TWO, {"C": 1}, r"Got shape \(40, 2\)"),
+    "several sparse labels": (fitted(LinearSVC()), X, sparse.csr_array(TWO), {}, r"Got shape \(40, 2\)"),
     "NaN in X": (ARRAYS, np.full_like(X, np.nan), Y, {"C": 1}, "Input X contains NaN.$"),
     "no intercept": ((ARRAYS[0], None), X, Y, {"C": 1, "penalize_intercept": True}, "must be omitted"),
     "a longer tuple": ((*ARRAYS, 1), X, Y, {"C": 1}, "tuple of 3"),

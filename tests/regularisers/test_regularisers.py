@@ -99,67 +99,50 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
     assert movable(terms, w, a, 1.0)[0].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ElasticNet(1.5), "l1_ratio of ElasticNet must be in [0, 1]. Got 1.5."),
-        (lambda: ElasticNet("a"), "l1_ratio of ElasticNet must be in [0, 1]. Got 'a'."),
-        (
-            lambda: Bounded([0, 2], 1),
-            "lower of Bounded must be at most upper. Got 2.0 and 1.0 for feature 1.",
-        ),
-        (
-            lambda: Bounded([0, 0], [1]),
-            "lower and upper of Bounded must have the same length. Got 2 and 1.",
-        ),
-        (
-            lambda: Bounded(lower="x"),
-            "lower of Bounded must be a number less than inf, or one for each feature. Got 'x'.",
-        ),
-        (
-            lambda: Bounded(lower="0"),
-            "lower of Bounded must be a number less than inf, or one for each feature. Got '0'.",
-        ),
-        (
-            lambda: Bounded(lower={"a": "0"}),
-            "lower of Bounded must be a number less than inf, or one for each feature. Got {'a': '0'}.",
-        ),
-        (lambda: Bounded(None), "Got None."),
-        (lambda: Bounded({"a": True}), "Got {'a': True}."),
-        (lambda: Prior([True, 2.0]), "Got [True, 2.0]."),
-        (lambda: ElasticNet(True), "Got True."),
-        (lambda: Bounded(upper=np.nan), "upper of Bounded must be a number greater than -inf, or one"),
-        (
-            lambda: Weighted([1, 0]),
-            "weights of Weighted must be a positive, finite number, or one for each",
-        ),
-        (lambda: Prior([0, np.inf]), "Got inf for feature 1."),
-        (lambda: Prior(np.zeros((2, 2))), "Got an array of shape (2, 2)."),
-        (
-            lambda: Prior({"a": 0, "b": np.inf}),
-            "finite number, or one for each feature. Got {'a': 0, 'b': inf}",
-        ),
-        (
-            lambda: Prior({"a": [1, 2]}),
-            "coef of Prior must be a finite number, or one for each feature. Got {",
-        ),
-        (
-            lambda: Prior({0: 1}).for_features(["a"]),
-            "names of features of X as keys. Got 0. X has ['a'].",
-        ),
-        (
-            lambda: Bounded({"a": 1}, 0).for_features(["a"]),
-            "at most upper. Got 1.0 and 0.0 for feature 'a'.",
-        ),
-        (lambda: Weighted({"a": 1}).terms(1), "weights of Weighted has names of features, so X must"),
-        (
-            lambda: Bounded({"agee": 0}).for_features(["age", "income"]),
-            "lower of Bounded must have names of features of X as keys. Got 'agee'. Did you mean 'age'?",
-        ),
-        (lambda: Prior({"size": 0}).for_features(["age"]), "Got 'size'. X has ['age']."),
-        (lambda: Prior([1, 2]).terms(3), "one number for each of the 3 features of X. Got 2 numbers."),
-    ],
-)
+LESS = "lower of Bounded must be a number less than inf, or one for each feature. Got "
+WRONG = [
+    (lambda: ElasticNet(1.5), "l1_ratio of ElasticNet must be in [0, 1]. Got 1.5."),
+    (lambda: ElasticNet("a"), "l1_ratio of ElasticNet must be in [0, 1]. Got 'a'."),
+    (
+        lambda: Bounded([0, 2], 1),
+        "lower of Bounded must be at most upper. Got 2.0 and 1.0 for feature 1.",
+    ),
+    (lambda: Bounded([0, 0], [1]), "lower and upper of Bounded must have the same length. Got 2 and 1."),
+    (lambda: Bounded(lower="x"), LESS + "'x'."),
+    (lambda: Bounded(lower="0"), LESS + "'0'."),
+    (lambda: Bounded(lower={"a": "0"}), LESS + "{'a': '0'}."),
+    (lambda: Bounded(None), "Got None."),
+    (lambda: Bounded({"a": True}), "Got {'a': True}."),
+    (lambda: Prior([True, 2.0]), "Got [True, 2.0]."),
+    (lambda: ElasticNet(True), "Got True."),
+    (lambda: Bounded(upper=np.nan), "upper of Bounded must be a number greater than -inf, or one"),
+    (lambda: Weighted([1, 0]), "weights of Weighted must be a positive, finite number, or one for each"),
+    (lambda: Prior([0, np.inf]), "Got inf for feature 1."),
+    (lambda: Prior(np.zeros((2, 2))), "Got an array of shape (2, 2)."),
+    (
+        lambda: Prior({"a": 0, "b": np.inf}),
+        "finite number, or one for each feature. Got {'a': 0, 'b': inf}",
+    ),
+    (
+        lambda: Prior({"a": [1, 2]}),
+        "coef of Prior must be a finite number, or one for each feature. Got {",
+    ),
+    (lambda: Prior({0: 1}).for_features(["a"]), "names of features of X as keys. Got 0. X has ['a']."),
+    (
+        lambda: Bounded({"a": 1}, 0).for_features(["a"]),
+        "at most upper. Got 1.0 and 0.0 for feature 'a'.",
+    ),
+    (lambda: Weighted({"a": 1}).terms(1), "weights of Weighted has names of features, so X must"),
+    (
+        lambda: Bounded({"agee": 0}).for_features(["age", "income"]),
+        "lower of Bounded must have names of features of X as keys. Got 'agee'. Did you mean 'age'?",
+    ),
+    (lambda: Prior({"size": 0}).for_features(["age"]), "Got 'size'. X has ['age']."),
+    (lambda: Prior([1, 2]).terms(3), "one number for each of the 3 features of X. Got 2 numbers."),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG)
 def test_wrong_numbers_are_errors_with_their_place(make, message):
     with pytest.raises(ValueError) as error:
         make()

@@ -92,9 +92,8 @@ def test_optimum_of_a_general_minimiser(name, penalised, loss):
     for seed in (0, 1):
         X, y = samples(seed, m=14, d=4)
         C = (0.3, 3.0)[seed]
-        classifier = margins.MarginClassifier(
-            C=C, penalty=regulariser, loss=loss, penalize_intercept=penalised, eps=1e-6
-        ).fit(X, y)
+        params = {"C": C, "penalty": regulariser, "loss": loss, "penalize_intercept": penalised}
+        classifier = margins.MarginClassifier(**params, eps=1e-6).fit(X, y)
         (certificate,) = classifier.certificates_
         assert classifier.converged_ and certificate.gap < 1e-5
         assert certificate.primal == pytest.approx(objective(classifier, X, y, regulariser), rel=1e-9)
@@ -127,13 +126,11 @@ def test_l1_is_the_problem_of_linear_svc(C):
 def test_storage_and_order_change_no_optimum(name, loss):
     X, y = samples(3, m=60, d=30)
     X[np.abs(X) < 0.3] = 0
-    parameters = dict(penalty=PENALTIES[name], loss=loss, penalize_intercept=False, eps=1e-5)
-    fits = [
-        margins.MarginClassifier(**parameters).fit(Z, y) for Z in (X, sparse.csr_matrix(X), X[:, ::-1])
-    ]
+    params = dict(penalty=PENALTIES[name], loss=loss, penalize_intercept=False, eps=1e-5)
+    fits = [margins.MarginClassifier(**params).fit(Z, y) for Z in (X, sparse.csr_matrix(X), X[:, ::-1])]
     values = [fit.certificates_[0].primal for fit in fits]
     assert np.ptp(values) <= 3e-5 * values[0]
-    single = margins.MarginClassifier(**parameters).fit(X.astype(np.float32), y)
+    single = margins.MarginClassifier(**params).fit(X.astype(np.float32), y)
     assert single.certificates_[0].primal == pytest.approx(values[0], rel=1e-4)
 
 
@@ -141,12 +138,8 @@ def test_storage_and_order_change_no_optimum(name, loss):
 def test_classes_one_by_one_and_in_pairs(n_threads):
     X, y = load_iris(return_X_y=True)
     for multi_class in ("ovr", "ovo"):
-        fits = [
-            margins.MarginClassifier(penalty="l1", multi_class=multi_class, eps=1e-4, n_jobs=n_jobs).fit(
-                X, y
-            )
-            for n_jobs in (None, n_threads)
-        ]
+        params = {"penalty": "l1", "multi_class": multi_class, "eps": 1e-4}
+        fits = [margins.MarginClassifier(**params, n_jobs=n).fit(X, y) for n in (None, n_threads)]
         assert all(certificate.gap <= 2e-4 for certificate in fits[0].certificates_)
         np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
@@ -214,11 +207,8 @@ def test_small_units_need_a_proof_of_the_improvement():
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_features_far_from_0_with_a_free_intercept(loss):
     X, y = samples(9, m=80)
-    near = margins.MarginClassifier(penalty="l1", loss=loss, penalize_intercept=False, eps=1e-4).fit(
-        X, y
-    )
-    far = margins.MarginClassifier(penalty="l1", loss=loss, penalize_intercept=False, eps=1e-4)
-    far.fit(X + 1e4, y)
+    params = {"penalty": "l1", "loss": loss, "penalize_intercept": False, "eps": 1e-4}
+    near, far = (margins.MarginClassifier(**params).fit(Z, y) for Z in (X, X + 1e4))
     assert far.certificates_[0].primal == pytest.approx(near.certificates_[0].primal, rel=3e-4)
 
 
@@ -236,12 +226,8 @@ def test_more_features_than_samples():
 def test_a_large_c_of_the_hinge_loss_is_the_hard_margin(penalty, penalised):
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 300)), np.repeat([0, 1], 20)
-    fits = [
-        margins.MarginClassifier(
-            penalty=penalty, loss="hinge", C=C, penalize_intercept=penalised, eps=1e-3
-        ).fit(X, y)
-        for C in (1e2, 1e6)
-    ]
+    params = {"penalty": penalty, "loss": "hinge", "penalize_intercept": penalised, "eps": 1e-3}
+    fits = [margins.MarginClassifier(**params, C=C).fit(X, y) for C in (1e2, 1e6)]
     first, second = (fit.certificates_[0].primal for fit in fits)
     assert first == pytest.approx(second, rel=2e-3)
     for fit in fits:
@@ -344,13 +330,8 @@ def test_paths_searches_and_warm_starts():
         assert one.certificates_[0].primal == pytest.approx(alone.certificates_[0].primal, rel=2e-3)
     search = margins.MarginClassifierCV(Cs=3, cv=3, penalty="elasticnet", l1_ratio=0.9).fit(X, y)
     assert search.estimator_.certificates_[0].gap <= 0.021
-    warm = (
-        margins.MarginClassifier(penalty="l1", warm_start=True, eps=1e-4)
-        .fit(X, y)
-        .set_params(C=2)
-        .fit(X, y)
-    )
-    assert warm.certificates_[0].gap < 2.1e-4
+    warm = margins.MarginClassifier(penalty="l1", warm_start=True, eps=1e-4).fit(X, y)
+    assert warm.set_params(C=2).fit(X, y).certificates_[0].gap < 2.1e-4
 
 
 class Grown(Regulariser):
@@ -462,24 +443,12 @@ def test_numbers_of_features_by_their_names(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (
-            {"kernel": "rbf", "penalty": "l1"},
-            "kernel of MarginClassifier must be 'linear' with",
-        ),
-        (
-            {"C": np.inf, "penalty": "l1"},
-            "C of MarginClassifier must be finite with",
-        ),
-        (
-            {"solver": "dcd", "penalty": "l1"},
-            "solver of MarginClassifier must be 'auto' or",
-        ),
+        ({"kernel": "rbf", "penalty": "l1"}, "kernel of MarginClassifier must be 'linear' with"),
+        ({"C": np.inf, "penalty": "l1"}, "C of MarginClassifier must be finite with"),
+        ({"solver": "dcd", "penalty": "l1"}, "solver of MarginClassifier must be 'auto' or"),
         ({"l1_ratio": 0.5}, "l1_ratio of MarginClassifier must be None unless penalty='elasticnet'"),
         ({"penalty": "lasso"}, "'elasticnet' or a margins.regularisers.Regulariser. Got 'lasso'."),
-        (
-            {"penalty": Bounded([0, 0])},
-            "lower of Bounded must have one number for each of",
-        ),
+        ({"penalty": Bounded([0, 0])}, "lower of Bounded must have one number for each of"),
     ],
 )
 def test_wrong_parameters_are_errors(parameters, message):
