@@ -96,34 +96,25 @@ def test_the_small_end_of_the_default_grid_is_scored_like_a_model():
 def test_every_way_to_fit_proves_the_improvement(storage, loss, intercept):
     X, y = eeg()
     X, params = 1e-4 * X, {"loss": loss, "random_state": 0} | INTERCEPTS[intercept]
-    if storage == "chunks":
-        fitted = margins.MarginClassifier(**params).fit(Chunks([(X[:70], y[:70]), (X[70:], y[70:])]))
-    elif storage == "kernel":
-        gram = X @ X.T
-        fitted = margins.MarginClassifier(kernel="precomputed", **params).fit(gram, y)
-        assert auc(fitted, gram, y) > 0.87
-        return
-    elif storage == "path":
+    data = {"kernel": X @ X.T, "sparse": sparse.csr_array(X)}.get(storage, X)
+    if storage == "path":
         path = margins.svm_path(X, y, Cs=[0.1, 1.0], **params)
-        assert path.converged.all()
-        scores = X @ path.coefs[1][0] + path.intercepts[1][0]
-        assert path.certificates[1][0].improvement >= 0.9 and roc_auc_score(y, scores) > 0.87
-        return
+        fitted = path.classifiers[1]
+        assert path.converged.all() and fitted.certificates_ == path.certificates[1]
+    elif storage == "chunks":
+        fitted = make(**params).fit(Chunks([(X[:70], y[:70]), (X[70:], y[70:])]))
     elif storage == "folds":
         fitted = margins.MarginClassifierCV(Cs=[1.0], cv=3, **params).fit(X, y)
     elif storage == "ovo":
-        third = X[:40] + 3e-4
-        fitted = margins.MarginClassifier(multi_class="ovo", **params)
-        fitted.fit(np.concatenate([X, third]), np.concatenate([y, np.full(40, 2)]))
+        three = np.concatenate([X, X[:40] + 3e-4]), np.append(y, np.full(40, 2))
+        fitted = make(multi_class="ovo", **params).fit(*three)
         assert fitted.pairs_[0].tolist() == [0, 1]  # the positive class first
         assert roc_auc_score(y == 0, X @ fitted.coef_[0]) > 0.87
-        assert all(certificate.improvement >= 0.9 for certificate in fitted.certificates_)
-        return
     else:
-        data = sparse.csr_array(X) if storage == "sparse" else X
-        fitted = margins.MarginClassifier(**params).fit(data, y)
-    assert fitted.converged_ and fitted.certificates_[0].improvement >= 0.9
-    assert auc(fitted, X, y) > 0.87
+        kernel = "precomputed" if storage == "kernel" else "linear"
+        fitted = make(kernel=kernel, **params).fit(data, y)
+    assert fitted.converged_ and all(each.improvement >= 0.9 for each in fitted.certificates_)
+    assert storage == "ovo" or auc(fitted, data, y) > 0.87
 
 
 @each_loss
@@ -273,6 +264,16 @@ def test_the_share_follows_from_three_objectives(constant, shares, length):
     # What else is known can only help.
     assert Standing(constant, length * 1e-3).improvement(primal, dual) >= improvement
     assert Standing(constant, 0.0, accurate_gap=0.0).improvement(primal, dual) == 1
+
+
+def test_a_long_model_or_an_accurate_gap_prove_a_larger_share():
+    standing = Standing(1.0, length=0.5, accurate_gap=0.02)
+    # The optimum is at least 0.5 - sqrt(2 * 0.02) = 0.3 long, so at least 0.3^2 / 2 can be won.
+    assert standing.improvement(1.2, 0.99) == pytest.approx(1 - 0.02 / 0.045)
+    assert standing.raised(-0.01) == standing and standing.raised(0.01).accurate_gap == 0.03
+    assert Standing(1.0, 0.0, 0.0).raised(0.1).improvement(0.6, 0.5) == 1
+    assert Standing(1.0, 0.0).required_gap(0.5, 0.6, 0.5) == pytest.approx(0.5, rel=1e-12)
+    assert Standing(1.0, 0.0).required_gap(0.5, 1.0, 1.0) > 0
 
 
 # --------------------------------------------------------------------------------- who asks, who is told

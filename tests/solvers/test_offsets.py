@@ -1,18 +1,22 @@
 """A free intercept does not depend on an offset; no model is worse than a constant."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from covering import every_pair
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import margins
 from margins.data.centring import centre_of, centred
 from margins.data.chunks import Chunks
 from margins.losses import loss_of
+from margins.solvers.improvement import refit_intercept
+from margins.solvers.proof import PrimalPoint
 
 LOSSES = ("squared_hinge", "hinge")
 OFFSETS = (0.0, 10.0, 1e4)
@@ -125,3 +129,33 @@ def test_no_model_that_is_returned_is_worse_than_a_constant(loss, kernel, free):
                     fitted = make(C=C, loss=loss, **params).fit(factor * X, y)
                 constant = loss_of(loss, C).constant_objective(signs, np.inf if free else 1.0)
                 assert fitted.certificates_[0].primal <= constant * (1 + 1e-8)
+
+
+@each_loss
+@pytest.mark.parametrize(("free", "rho"), [(False, 2.0), (True, 1.0)])
+@pytest.mark.parametrize(("towards", "scale"), [(1, 0.8), (1, 0.0), (-1, 0.8)])
+@pytest.mark.parametrize("theta", [None, 0.25])  # None: of a weight vector from the primal side
+def test_an_intercept_chosen_again_is_the_best_of_all_multiples(loss, free, rho, towards, scale, theta):
+    rng, loss = np.random.default_rng(0), loss_of(loss, 0.1)
+    signs = np.where(np.arange(12) % 4, 1.0, -1.0)
+    X = rng.normal(size=(12, 2)) + signs[:, None]
+    point = PrimalPoint(np.array([0.7 * towards, 0.4 * towards, 3.0]), None, rho, None)
+    scores, bias = X @ point.weights, rho * point.w[-1] - (theta or 0.0)
+
+    def objective(multiple, b):
+        lengths = point.weights @ point.weights * multiple**2 + (0 if free else b * b / rho**2)
+        return 0.5 * lengths + loss.value(signs * (multiple * scores + b))
+
+    data = SimpleNamespace(signs=signs, sq_intercept_scaling=rho**2, has_free_intercept=free)
+    claim = SimpleNamespace(data=data, loss=loss, hypothesis=point, theta=theta or 0.0)
+    proof = SimpleNamespace(products=signs * (scores + bias), primal_scale=scale)
+    refit = refit_intercept(claim, proof, point if theta is None else None)
+    best = minimize(lambda v: objective(abs(v[0]), v[1]), (0.5, 0.5), method="Nelder-Mead", tol=1e-12)
+    assert refit.value == pytest.approx(best.fun, rel=1e-8 if towards > 0 else 1e-12)
+    if theta is None:
+        w, b = refit.primal.w[:-1], rho * refit.primal.w[-1]
+        assert_allclose(refit.primal.margins, signs * (X @ w + b))
+        assert_allclose(w, refit.multiple * point.weights)
+    else:
+        b = refit.multiple * (rho * point.w[-1] - refit.theta)
+    assert objective(refit.multiple, b) == pytest.approx(refit.value, rel=1e-12)
