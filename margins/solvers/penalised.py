@@ -106,8 +106,7 @@ class Penalty:
         ridge, l1, scaling = self.regulariser.ridge, self.regulariser.l1, data.sq_intercept_scaling
         if data.has_free_intercept:
             ridge = l1 = 0.0
-            scaling = scaling or 1.0
-        rho, square = math.sqrt(scaling), scaling / ridge if ridge > 0 else math.inf * (scaling > 0)
+        rho, square = math.sqrt(scaling), scaling / ridge if ridge > 0 else math.inf
         if not start.any():
             penalties = (l1 / rho,) if l1 > 0 and rho > 0 else ()
             return value + loss.constant_objective(signs, square if rho > 0 else 0.0, *penalties)

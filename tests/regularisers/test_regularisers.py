@@ -67,6 +67,19 @@ def test_a_bound_is_the_dual_value_of_a_feasible_multiple(terms, w, a, dual_sum,
     assert gap == pytest.approx(gap_of(terms, w, t * a), abs=1e-11)
 
 
+def test_values_and_bounds_of_one_number_for_all():
+    assert value_of(Bounded(1).terms(1), np.zeros(1)) == np.inf
+    assert value_of(Prior(0.5).terms(2), np.zeros(2)) == 0.25
+    terms, zero, half = ElasticNet(0.5).terms(1), np.zeros(1), np.full(1, 0.5)
+    assert bound(terms, zero, half, 0.0, 0.0, 0.25)[1] == -terms.conjugate(half + 0.25) < 0
+    for a in (1.0, -1.0):
+        scale, value, _ = bound(L1().terms(1), zero, np.array([a]), 3.0, 4.0, 0.25)
+        assert scale == pytest.approx(0.8) and value == pytest.approx(0.8 * 3 - 0.8**2 * 4 / 2)
+    terms = Weighted(0.7, L1()).terms(1)
+    values = [bound(terms, zero, np.array([1 + k / 7]), 1.0, 1.0)[1] for k in range(50)]
+    assert np.isfinite(values).all()  # rounding would make r* infinite
+
+
 def largest_multiple(terms, a):
     """The largest t <= 1 for which r* is finite at t a, by bisection."""
     if np.isfinite(terms.conjugate(a)):
@@ -99,6 +112,15 @@ def test_a_weight_is_movable_unless_its_gradient_is_a_subgradient(terms, w, a):
     assert movable(terms, w, a, 1.0)[0].tolist() == expected.tolist()
 
 
+def test_the_limits_of_a_kink_and_the_share_of_it_that_is_sure():
+    zero, one = np.zeros(1), np.ones(1)
+    assert movable(Bounded(0, penalty=L1()).terms(1), zero, one, 1.0)[0].size == 0
+    assert movable(Bounded(upper=0, penalty=L1()).terms(1), zero, -one, 1.0)[0].size == 0
+    assert movable(L1().terms(1), zero, 0.75 * one, 1.0)[0].size == 0
+    assert movable(L1().terms(1), zero, 0.75 * one, 0.5)[1].tolist() == [-0.25]
+    assert movable(L1().terms(1), one, 0.75 * one, 0.5)[1].tolist() == [np.inf]
+
+
 LESS = "lower of Bounded must be a number less than inf, or one for each feature. Got "
 WRONG = [
     (lambda: ElasticNet(1.5), "l1_ratio of ElasticNet must be in [0, 1]. Got 1.5."),
@@ -111,6 +133,9 @@ WRONG = [
     (lambda: Bounded(lower="x"), LESS + "'x'."),
     (lambda: Bounded(lower="0"), LESS + "'0'."),
     (lambda: Bounded(lower={"a": "0"}), LESS + "{'a': '0'}."),
+    (lambda: Bounded(np.inf), LESS + "inf."),
+    (lambda: Bounded(upper=-np.inf), "greater than -inf, or one for each feature. Got -inf."),
+    (lambda: Weighted(np.inf), "must be a positive, finite number, or one for each feature. Got inf."),
     (lambda: Bounded(None), "Got None."),
     (lambda: Bounded({"a": True}), "Got {'a': True}."),
     (lambda: Prior([True, 2.0]), "Got [True, 2.0]."),
@@ -139,6 +164,7 @@ WRONG = [
     ),
     (lambda: Prior({"size": 0}).for_features(["age"]), "Got 'size'. X has ['age']."),
     (lambda: Prior([1, 2]).terms(3), "one number for each of the 3 features of X. Got 2 numbers."),
+    (lambda: Prior([1, 2]).terms(1), "one number for each of the 1 features of X. Got 2 numbers."),
 ]
 
 
@@ -197,6 +223,8 @@ def test_parameters_are_nested_as_those_of_estimators():
         penalty__lower=2, penalty__upper=3, penalty__penalty__l1_ratio=1
     )
     assert changed.penalty == Bounded(2, 3, ElasticNet(1)) and penalty == Bounded(0, 1, ElasticNet(0.25))
+    Bounded(0, 1, inner := ElasticNet(0.25)).set_params(penalty__l1_ratio=1)
+    assert inner == ElasticNet(0.25)  # others may have it
     for wrong, error in (
         ({"penalty__l1_ratio": 0.5, "lower": 2}, ValueError),
         ({"penalty__l1_ratio": 2}, ValueError),

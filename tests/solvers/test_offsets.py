@@ -134,28 +134,24 @@ def test_no_model_that_is_returned_is_worse_than_a_constant(loss, kernel, free):
 @each_loss
 @pytest.mark.parametrize(("free", "rho"), [(False, 2.0), (True, 1.0)])
 @pytest.mark.parametrize(("towards", "scale"), [(1, 0.8), (1, 0.0), (-1, 0.8)])
-@pytest.mark.parametrize("theta", [None, 0.25])  # None: of a weight vector from the primal side
-def test_an_intercept_chosen_again_is_the_best_of_all_multiples(loss, free, rho, towards, scale, theta):
-    rng, loss = np.random.default_rng(0), loss_of(loss, 0.1)
-    signs = np.where(np.arange(12) % 4, 1.0, -1.0)
-    X = rng.normal(size=(12, 2)) + signs[:, None]
-    point = PrimalPoint(np.array([0.7 * towards, 0.4 * towards, 3.0]), None, rho, None)
-    scores, bias = X @ point.weights, rho * point.w[-1] - (theta or 0.0)
+def test_an_intercept_chosen_again_is_the_best_of_all_multiples(loss, free, rho, towards, scale):
+    loss, signs = loss_of(loss, 0.1), np.where(np.arange(12) % 4, 1.0, -1.0)
+    point = PrimalPoint(np.array([0.7, 0.4, 3.0]) * [towards, towards, 1], None, rho, None)
+    scores = (np.random.default_rng(0).normal(size=(12, 2)) + signs[:, None]) @ point.weights
 
     def objective(multiple, b):
         lengths = point.weights @ point.weights * multiple**2 + (0 if free else b * b / rho**2)
         return 0.5 * lengths + loss.value(signs * (multiple * scores + b))
 
-    data = SimpleNamespace(signs=signs, sq_intercept_scaling=rho**2, has_free_intercept=free)
-    claim = SimpleNamespace(data=data, loss=loss, hypothesis=point, theta=theta or 0.0)
-    proof = SimpleNamespace(products=signs * (scores + bias), primal_scale=scale)
-    refit = refit_intercept(claim, proof, point if theta is None else None)
     best = minimize(lambda v: objective(abs(v[0]), v[1]), (0.5, 0.5), method="Nelder-Mead", tol=1e-12)
-    assert refit.value == pytest.approx(best.fun, rel=1e-8 if towards > 0 else 1e-12)
-    if theta is None:
-        w, b = refit.primal.w[:-1], rho * refit.primal.w[-1]
-        assert_allclose(refit.primal.margins, signs * (X @ w + b))
-        assert_allclose(w, refit.multiple * point.weights)
-    else:
-        b = refit.multiple * (rho * point.w[-1] - refit.theta)
-    assert objective(refit.multiple, b) == pytest.approx(refit.value, rel=1e-12)
+    data = SimpleNamespace(signs=signs, sq_intercept_scaling=rho**2, has_free_intercept=free)
+    for theta, primal in ((0.25, None), (0.0, point)):
+        claim = SimpleNamespace(data=data, loss=loss, hypothesis=point, theta=theta)
+        products = signs * (scores + rho * point.w[-1] - theta)
+        refit = refit_intercept(claim, SimpleNamespace(products=products, primal_scale=scale), primal)
+        last = point.w[-1] * refit.multiple if primal is None else refit.primal.w[-1]
+        b = rho * last - refit.theta * refit.multiple
+        assert refit.value == pytest.approx(best.fun, rel=1e-8 if towards > 0 else 1e-12)
+        assert objective(refit.multiple, b) == pytest.approx(refit.value, rel=1e-12)
+    assert_allclose(refit.primal.w[:-1], refit.multiple * point.weights)
+    assert_allclose(refit.primal.margins, signs * (refit.multiple * scores + b))
