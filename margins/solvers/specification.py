@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.losses import LOSSES, HardMargin, Loss
+from margins.losses import HardMargin, Loss, loss_of
 
 # Between these limits, adding 1 / (2 C) to a squared norm in double range keeps its precision.
 SMALLEST_C = 1e-100
@@ -191,4 +191,4 @@ class Specification(NamedTuple):
         """Return the loss with these penalties."""
         if self.is_hard_margin:
             return HardMargin()
-        return (LOSSES[self.loss] if isinstance(self.loss, str) else self.loss)(penalties)
+        return loss_of(self.loss, penalties)

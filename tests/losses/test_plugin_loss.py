@@ -90,6 +90,31 @@ def test_certificates_enclose_the_optimum_of_an_independent_solver(solver, seed,
     assert dual >= certificate.primal * (1 - 2 * classifier.eps)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"diag": -1.0}, r"diag and upper of Wrong must be .* Got -1\.0 and "),
+        ({"diag": np.inf}, "diag and upper of Wrong must be"),
+        ({"diag": np.ones(3)}, r"diag and upper of Wrong must be .* Got \[1\.0, 1\.0, 1\.0\] and "),
+        ({"upper": 0.0}, "diag and upper of Wrong must be"),
+        ({"diag": 0.0, "upper": np.inf}, "diag and upper of Wrong must be"),
+        ({"upper": 1e6}, r"value of Wrong must be a number of at least .* p = -9.*\. Got "),
+        ({"value": lambda margins: np.nan}, r"value of Wrong must be .* Got nan\."),
+        ({"value": lambda margins: margins}, r"value of Wrong must be .* Got array"),
+        ({"value": lambda margins: -1.0 if margins[0] > 1 else 1e9}, r"at least 0 .* p = 2,.* Got -1"),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_loss_that_its_dual_values_do_not_bound_is_an_error(kernel, wrong, message):
+    class Wrong(ModifiedHuber):
+        def __init__(self, C):
+            super().__init__(C)
+            vars(self).update(wrong)
+
+    with pytest.raises(ValueError, match=message):
+        Auto(loss=Wrong, kernel=kernel).fit(*noisy(noise=3.0))
+
+
 def test_some_dual_variables_are_at_their_bounds():
     X, y = noisy(noise=3.0)
     alpha = fit(X, y).dual_coef_[0]
