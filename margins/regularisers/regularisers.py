@@ -226,7 +226,8 @@ class Regulariser:
         return hash(type(self))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        params = (f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
+        return f"{type(self).__name__}({', '.join(params)})"
 
 
 class L2(Regulariser):

@@ -54,7 +54,7 @@ class Penalty:
         terms = regulariser.terms(n_features)
         if not isinstance(terms, Terms):
             raise TypeError(f"terms of {regulariser!r} must return Terms. Got {terms!r}.")
-        terms = Terms(*(np.array(values, dtype=np.float64, ndmin=1) for values in terms))
+        terms = Terms(*(np.array(values, dtype=np.float64).ravel() for values in terms))
         lengths = set(map(len, terms))
         if lengths != {n_features}:
             raise ValueError(
@@ -75,7 +75,8 @@ class Penalty:
             return self.features
         if self._all is None:
             shared = self.regulariser.ridge, self.regulariser.l1, 0.0, -np.inf, np.inf
-            self._check(Terms(*map(np.atleast_1d, shared)), lambda j: "a penalised intercept")
+            place = "a penalised intercept: its ridge and l1 are those of the class"
+            self._check(Terms(*map(np.atleast_1d, shared)), lambda j: place)
             self._all = Terms(*map(np.append, self.features, shared))
         return self._all
 
@@ -84,13 +85,14 @@ class Penalty:
         ridge, l1, centre, lower, upper = terms
         is_bounded = np.isfinite(lower) & np.isfinite(upper)
         is_right = (ridge >= 0) & (l1 >= 0) & ((ridge > 0) | (l1 > 0) | is_bounded)
-        is_right &= np.isfinite(ridge + l1 + centre) & (lower <= upper)
+        is_right &= np.isfinite(ridge + l1 + centre)
+        is_right &= (lower <= upper) & (lower < np.inf) & (upper > -np.inf)
         if not is_right.all():
             j = int(np.flatnonzero(~is_right)[0])
             numbers = ", ".join(f"{name}={values[j]:g}" for name, values in terms._asdict().items())
             raise ValueError(
                 f"terms of {self.regulariser!r} must have a finite ridge >= 0 and l1 >= 0, one of them "
-                "> 0 or two finite bounds, a finite centre, and lower <= upper. "
+                "> 0 or two finite bounds, a finite centre, and lower <= upper with a number between. "
                 f"Got {numbers} for {place_of(j)}."
             )
 

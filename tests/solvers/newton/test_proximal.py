@@ -419,7 +419,25 @@ def test_a_plug_in_with_wrong_numbers_is_an_error():
 
     with pytest.raises(TypeError, match=r"terms of Five\(\) must return Terms. Got \[1, 0, 0, -1, 1\]"):
         margins.MarginClassifier(penalty=Five()).fit(*samples(0))
-    for penalty, message in ((Nothing(), "Got ridge=0, l1=0, centre=0"), (Short(), r"Got \[7\]")):
+
+    class Without(Grown):  # a number that a weight may have
+        def __init__(self, bound):
+            self.bound = bound
+
+        def terms(self, n_features):
+            bound = np.full(n_features, self.bound)
+            return super().terms(n_features)._replace(**{"lower" if self.bound > 0 else "upper": bound})
+
+    class Alone(Grown):  # terms of features, but no ridge of an intercept
+        ridge = 0
+
+    for penalty, message in (
+        (Nothing(), "Got ridge=0, l1=0, centre=0"),
+        (Short(), r"Got \[7\]"),
+        (Without(np.inf), r"terms of Without\(bound=inf\) must have .* lower=inf, upper=inf for"),
+        (Without(-np.inf), "lower=-inf, upper=-inf for feature 0"),
+        (Alone(), "for a penalised intercept: its ridge and l1 are those of the class"),
+    ):
         with pytest.raises(ValueError, match=message):
             margins.MarginClassifier(penalty=penalty).fit(*samples(0))
 
@@ -433,6 +451,20 @@ def test_the_numbers_of_a_plug_in_must_have_an_optimum():
         penalty.terms = lambda n, arrays=arrays: Grown().terms(n)._replace(**arrays)
         with pytest.raises(ValueError, match="ridge >= 0 and l1 >= 0, one of them > 0 or two finite bo"):
             Penalty(penalty, 8)
+
+
+@pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}])
+def test_a_plug_in_may_return_numbers_of_any_shape(intercept):
+    class Column(Grown):
+        def terms(self, n_features):
+            terms = super().terms(n_features)
+            return type(terms)(*(values[:, np.newaxis] for values in terms))
+
+    column, grown = (
+        margins.MarginClassifier(penalty=penalty, **intercept).fit(*samples(0))
+        for penalty in (Column(), Grown())
+    )
+    np.testing.assert_array_equal(column.coef_, grown.coef_)
 
 
 @pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
