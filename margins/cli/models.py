@@ -64,14 +64,26 @@ def class_weight_of(text):
         return text
     weights = {}
     for part in text.split(","):
-        label, equals, weight = part.rpartition("=")
-        factor = value_of(weight.strip())
+        label, equals, weight = (each.strip() for each in part.rpartition("="))
+        factor = value_of(weight)
         if not equals or isinstance(factor, bool) or not isinstance(factor, (int, float)):
             raise CommandError(
                 f"--class-weight must be balanced, or LABEL=WEIGHT,... with numbers. Got {text!r}."
             )
-        weights[value_of(label.strip())] = factor
+        number = value_of(label)  # svmlight's labels are numbers; others: see `of_labels`
+        key = number if type(number) is int and str(number) == label else label
+        if key in weights:
+            raise CommandError(f"A class weight may be given only once. Got several of {key}: {text!r}.")
+        weights[key] = factor
     return weights
+
+
+def of_labels(weights, labels):
+    """Return class weights of the labels that are written like their keys."""
+    if not isinstance(weights, dict):
+        return weights
+    written = {str(label): label for label in set(labels.tolist())}
+    return {written.get(str(key), key): weight for key, weight in weights.items()}
 
 
 def bounds_of(text):
@@ -175,8 +187,10 @@ def contents_of_model(model, as_text):
         raise CommandError(f"{error} Or give a MODEL that ends in .skops.") from error
 
 
-def with_columns(classifier, source, X, scale):
+def with_columns(classifier, source, samples, scale):
     """Return the classifier, or a Pipeline that first encodes categories and, with `scale`, scales."""
+    X, y = samples
+    classifier.class_weight = of_labels(classifier.class_weight, y)
     if source.is_table and "Unnamed: 0" in X:
         from margins.readers.csv import note_of_index
 
@@ -226,7 +240,7 @@ def model_and_samples(classifier, scale, *sources):
     """Return the classifier or pipeline that a command fits or explains, and the samples."""
     is_kernel = sources[0].kind == "svmlight" and is_precomputed(classifier)
     samples = read_kernel(sources) if is_kernel else read_samples(*sources)
-    return with_columns(classifier, sources[0], samples.X, scale), samples
+    return with_columns(classifier, sources[0], samples, scale), samples
 
 
 def read_model(path, trusted=(), as_file=False):

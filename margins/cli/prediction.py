@@ -5,7 +5,7 @@ import operator
 from margins.cli.direct import labels_and_scores
 from margins.cli.errors import DONE, CommandError, samples_of, unreadable
 from margins.cli.files import check_output, check_replaceable, predictions_of, write_whole
-from margins.cli.models import feature_names, read_model
+from margins.cli.models import feature_names, of_labels, read_model
 from margins.cli.output import label_text, note, print_json
 from margins.cli.samples import (
     TrainingColumns,
@@ -160,6 +160,8 @@ def certify(model, data, alpha, parameters, free_intercept, accuracy, trusted, r
     if hasattr(penalty, "for_features"):
         first = getattr(classifier_of(model), "first_index_", sources[0].first_index)
         parameters["penalty"] = penalty.for_features(feature_names(model, X.shape[1], first))
+    if "class_weight" in parameters:
+        parameters["class_weight"] = of_labels(parameters["class_weight"], y)
     is_penalised = False if free_intercept else None
     given = {"alpha": alpha, "penalize_intercept": is_penalised, "accuracy": accuracy, **parameters}
     with samples_of(name_of(sources)):

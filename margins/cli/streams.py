@@ -138,7 +138,7 @@ def _of_svmlight(classifier, sources, scale):
         raise unreadable(f"{name_of(sources)}: must hold at least one feature.")
     chunks = Chunks.from_svmlight(paths, n_features=len(largest), zero_based=zero_based)
     extremes, shape = sparse.csr_array(largest[np.newaxis]), (sum(rows.values()), len(largest))
-    model = with_columns(classifier, sources[0], extremes, scale)
+    model = with_columns(classifier, sources[0], (extremes, np.zeros(0)), scale)
     return _prepared(model, extremes, chunks, shape, notes)
 
 
@@ -180,7 +180,7 @@ def _of_tables(classifier, sources, scale):
     kind_in_all(source.target, kinds)
     classes = np.unique(labels_to_train_on(read))
     extremes = _extremes(names, categories, largest)
-    model = with_columns(classifier, source, extremes, scale)
+    model = with_columns(classifier, source, (extremes, classes), scale)
     of_classes = functools.partial(labels_like, classes=classes)
     chunks = Chunks([functools.partial(samples_of, part, of_classes) for part in parts])
     return _prepared(model, extremes, chunks, (sum(rows.values()), len(names)), [])

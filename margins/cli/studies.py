@@ -69,8 +69,8 @@ def path(data, c_min, c_max, points, test, parameters, read, scale, quiet, as_js
     classifier = make_classifier("auto", parameters)
     check_alike(sources)
     model, samples = model_and_samples(classifier, scale, *sources)
-    if "penalty" in parameters:
-        parameters["penalty"] = classifier.penalty  # with numbers for the features of the samples
+    named = parameters.keys() & {"penalty", "class_weight"}  # now of the features and labels of samples
+    parameters |= {name: getattr(classifier, name) for name in named}
     trained = TrainingColumns.on(sources[0], samples)._replace(is_precomputed=is_precomputed(classifier))
     tested = [read_points(each, trained, needs_labels=True) for each in tests]
     with live_progress(not quiet) as show, samples_of(name_of(sources)):
@@ -152,7 +152,7 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
     studies = {}
     with _fits_of_study(name_of(sources)):
         for name, classifier in classifiers.items():
-            model = with_columns(classifier, sources[0], samples.X, scale)
+            model = with_columns(classifier, sources[0], samples, scale)
             studies[name] = parameter_search(model, {}, samples.X, samples.y, cv=folds, **options)
     comparison = compare_studies(studies)
     if as_json:

@@ -71,6 +71,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         ("train TRAIN m.skops -p tau=1 -p tau=2", 2, "Got several -p tau."),
         ("train TRAIN m.skops --seed 1 -p random_state=2", 2, "Got --seed and -p random_state"),
         ("study TRAIN -p C=1 -g C=2", 2, "C may be given only once. Got -p C and -g C."),
+        ("train TRAIN m.skops --class-weight 1=2,1=3", 2, "only once. Got several of 1: '1=2,1=3'."),
         ("evaluate m TRAIN --target a --target b", 2, "--target may be given only once."),
     ],
 )

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 import margins
 from margins.cli.options import Source
 from margins.cli.samples import read_samples
-from margins.persistence import dump
+from margins.persistence import dump, load
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -49,6 +49,33 @@ def test_categories_match_the_model_in_any_spelling(run, tmp_path, model, writte
     for name in ("t.parquet", "t.csv"):
         assert run("predict", model, tmp_path / name, "--scores") == expected
     assert expected.code == 0 and not expected.err
+
+
+@pytest.mark.parametrize("label", ["true", "True", "01", "1", "1.0", "none", "inf", "[1]", "a=b"])
+def test_a_class_weight_names_a_label_as_it_is_written(run, tmp_path, label):
+    data, target = tmp_path / "t.csv", ("--target", "y")
+    pandas.DataFrame({"x": [1, 2, 3, 2], "y": [label, "x", label, "x"]}).to_csv(data, index=False)
+    weight = ("--class-weight", f"{label}=3")
+    certificates = []
+    for option in ((), ("--stream",)):
+        model = tmp_path / "m.skops"
+        result = run("train", data, "-o", model, *target, *weight, *option, "--json")
+        assert load(model).class_weight == {label: 3}
+        certificates.append(result.json["certificates"][0]["primal"])
+    assert certificates[0] == pytest.approx(certificates[1])
+    penalties = ("--c-min", "1", "--c-max", "1", "--points", "1", "--json")
+    (fit,) = run("path", data, *target, *weight, *penalties).json
+    assert fit["objective"] == pytest.approx(certificates[0], rel=1e-3)
+    assert run("certify", model, data, *target, *weight).code == 0
+    unweighted = run("train", data, tmp_path / "u.skops", *target, "--json").json
+    assert unweighted["certificates"][0]["primal"] < 0.9 * certificates[0]
+
+
+def test_a_class_weight_names_a_boolean(run, tmp_path):
+    data, model = tmp_path / "t.parquet", tmp_path / "m.skops"
+    pandas.DataFrame({"x": [1, 2, 3, 2], "y": [True, False] * 2}).to_parquet(data)
+    assert run("train", data, model, "--target", "y", "--class-weight", "True=3").code == 0
+    assert load(model).class_weight == {True: 3}
 
 
 def test_a_note_counts_unknown_categories_by_column(run, tmp_path):
