@@ -121,7 +121,10 @@ def _optimum(facts: dict[str, Any], fit_intercept: bool = True) -> MarginClassif
         parameters.pop("intercept_scaling", None)
     optimum = MarginClassifier(fit_intercept=fit_intercept, **parameters)
     vars(optimum)["_display_name"] = _caller  # in messages
-    optimum.check_parameters()
+    try:
+        optimum.check_parameters()
+    except ValueError as error:
+        raise WrongParameter(str(error)) from error
     return optimum
 
 
@@ -260,14 +263,15 @@ def _of_margins(model: Any, stated: dict[str, Any], samples: TrainingSamples) ->
         "class_weight": model.class_weight,
         "penalize_intercept": not specification.has_free_intercept,
     }
-    if specification.regulariser is not None:
+    is_from_file = not hasattr(model, "n_iter_")  # of LIBLINEAR or LIBSVM, which states less
+    states_penalty = hasattr(model, "penalty") and not is_from_file
+    if states_penalty or specification.regulariser is not None:
         facts |= {"penalty": model.penalty, "l1_ratio": model.l1_ratio}
     if len(model.classes_) > 2:
         facts["multi_class"] = "ovo" if fitted_scheme(model).has_pairs else "ovr"
     if model.fit_intercept and not specification.has_free_intercept:
         square = getattr(model, "sq_intercept_scaling_", specification.sq_intercept_scaling)
         facts["intercept_scaling"] = math.sqrt(square)
-    is_from_file = not hasattr(model, "n_iter_")  # of LIBLINEAR or LIBSVM, which states less
     if is_from_file:
         if facts.get("multi_class") == "ovr" and "class_weight" in stated:
             raise WrongParameter(

@@ -20,6 +20,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 import margins
 from margins.data.chunks import Chunks
 from margins.interchange import dump_libsvm, load_libsvm
+from margins.parameters import WrongParameter
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 POWER = {"hinge": 1, "squared_hinge": 2}
@@ -339,6 +340,7 @@ WRONG = {
         ValueError,
         "penalty of certify must be omitted, or 'l2'",
     ),
+    "another of ours": (margins.MarginClassifier(), {"penalty": "l1"}, ValueError, "omitted, or 'l2'"),
     "another C": (LinearSVC(C=2.0), {"C": 1}, ValueError, "must be omitted, or 2.0"),
     "alpha of C": (LinearSVC(), {"alpha": 1}, ValueError, "alpha of certify must be omitted"),
     "another loss stated": (SVC(), {"loss": "squared_hinge"}, ValueError, "or 'hinge', which SVC"),
@@ -359,6 +361,21 @@ def test_models_that_have_no_certificate_are_refused(case):
 
 ARRAYS = np.ones(4), np.zeros(1)
 TWO, CHUNKS, OVO = np.column_stack([Y, 1 - Y]), Chunks.of_rows(X, Y, n_rows=20), {"multi_class": "ovo"}
+
+
+def test_every_fact_of_a_classifier_of_ours_may_be_stated():
+    model = fitted(margins.MarginClassifier())
+    stated = {"C": 1, "loss": "squared_hinge", "penalty": "l2", "penalize_intercept": True}
+    results = (margins.certify(model, X, Y, **arguments) for arguments in ({}, stated))
+    assert len({repr(result.certificates) for result in results}) == 1
+
+
+@pytest.mark.parametrize("arguments", [{"l1_ratio": 0.4}, {"penalty": "l1", "C": np.inf}])
+def test_arguments_that_no_samples_allow_are_wrong_parameters(arguments):
+    with pytest.raises(WrongParameter, match="of certify must be .* penalty='"):
+        margins.certify(ARRAYS, X, Y, **{"C": 1, **arguments})
+
+
 SAMPLES = {
     "not fitted": (LinearSVC(), X, Y, {}, "must be fitted"),
     "fewer features": (fitted(LinearSVC()), X[:, :3], Y, {}, "3 features"),
