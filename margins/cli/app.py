@@ -112,7 +112,7 @@ def evaluate():
 @options.of_parameters(of_fit=False)
 @click.option("--alpha", type=float, help="Instead of -C: C is 1 / (alpha * number of samples).")
 @click.option("--free-intercept", is_flag=True, help="The intercept was not penalised.")
-@click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Of the bound.")
+@click.option("--accuracy", type=float, default=1e-4, show_default=True, help="Accuracy of the bound.")
 @options.trusted
 @options.of_source
 @options.quiet

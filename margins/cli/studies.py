@@ -140,8 +140,9 @@ def compare(data, algorithms, folds, settings, read, options, scale, as_json):
     check_output()
     if as_json:
         require("margins compare --json", "pandas")
-    if len(set(names)) < 2:
-        raise CommandError(f"compare needs at least 2 algorithms. Got {', '.join(names) or 'none'}.")
+    if len(set(names)) < max(2, len(names)):
+        got = ", ".join(names) or "none"
+        raise CommandError(f"compare needs at least 2 algorithms, each of them once. Got {got}.")
     classifiers = {
         name: make_classifier(name, chosen) for name, chosen in _parameters_by_name(names, parameters)
     }

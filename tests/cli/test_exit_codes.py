@@ -29,6 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
         ("predict TRAIN TRAIN", 3, "is not a model file of skops, or is damaged"),
         ("predict none.skops TRAIN", 3, "none.skops: cannot be read"),
         ("compare TRAIN pam", 2, "at least 2 algorithms"),
+        ("compare TRAIN pam pa pam", 2, "at least 2 algorithms, each of them once. Got pam, pa, pam."),
         ("compare TRAIN pam pa -p foo=1", 2, "of the compared algorithms, pam, pa. Got 'foo'"),
         ("compare none.svm pam mpu --scoring exactness", 2, "scoring of compare must be"),
         ("compare none.svm pam mpu --jobs 0", 2, "n_jobs of compare must be None or"),
