@@ -16,6 +16,9 @@ def kernel_of(estimator, X):
         names = [field.name for field in dataclasses.fields(cls)]
         kernel = cls(**{name: getattr(estimator, name) for name in names if hasattr(estimator, name)})
     elif not isinstance(kernel, Kernel):
+        if isinstance(kernel, type) and issubclass(kernel, Kernel):
+            owner = type(estimator).__name__
+            raise TypeError(f"kernel of {owner} must be an instance. Got the class {kernel.__name__}.")
         kernel = Function(kernel)
     return kernel.resolve(X)
 

@@ -178,6 +178,13 @@ def test_kernel_without_a_formula_is_an_error_that_names_the_missing_method():
         margins.get("pdm")(kernel=Kernel()).fit(X, y)
 
 
+@pytest.mark.parametrize("kernel", [Polynomial, RationalQuadratic])
+def test_a_class_instead_of_a_kernel_is_an_error(kernel):
+    message = f"kernel of MarginClassifier must be an instance. Got the class {kernel.__name__}"
+    with pytest.raises(TypeError, match=message):
+        margins.MarginClassifier(kernel=kernel).fit([[1.0], [2.0]], [0, 1])
+
+
 def test_rows_too_long_for_distances_are_rejected():
     X, y, _ = clouds()
     X[7, 0] = 1e70
