@@ -7,6 +7,7 @@ over phases, `Run._run_phase` the loop over epochs.
 
 import copy
 import math
+import reprlib
 import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -195,7 +196,13 @@ class Run:
 
     def bound_dual(self, upper):
         """Bound the dual variables from above by `upper`, a float or an array of shape (m,)."""
-        self._set_data(self.data.with_limits(upper=of_each(upper, len(self.data))))
+        upper, m = np.asarray(upper, dtype=np.float64), len(self.data)
+        if upper.shape not in ((), (m,)) or not (upper >= 0).all():
+            raise ValueError(
+                f"upper of bound_dual must be a number >= 0, or one for each of the {m} samples. "
+                f"Got {reprlib.repr(upper.tolist())}."
+            )
+        self._set_data(self.data.with_limits(upper=of_each(upper, m)))
 
     def _set_data(self, data: BinaryData):
         self.problem = self.problem._replace(data=data)
@@ -212,8 +219,8 @@ class Run:
         self.averaging = self._averaging = averaging
 
     def start_from(self, dual):
-        """Start from dual variables, bounded or scaled, whichever is better, and certify them."""
-        upper = of_each(self.loss.upper, len(self.data))
+        """Start from dual variables >= 0, bounded or scaled, whichever is better, and certify them."""
+        dual, upper = np.maximum(dual, 0.0), of_each(self.loss.upper, len(self.data))
         starts = [np.minimum(dual, upper)]
         if (dual > upper).any():
             starts.insert(0, dual * largest_factor(dual, upper))
@@ -235,6 +242,8 @@ class Run:
 
     def rescale(self, factor):
         """Multiply the weight vector and its dual variables by `factor` > 0."""
+        if not 0 < factor < math.inf:
+            raise ValueError(f"factor of rescale must be in (0, inf). Got {factor!r}.")
         self.weights.rescale(factor)
         self._outdate_proof()
 

@@ -140,6 +140,30 @@ def test_a_run_that_begins_again_forgets_its_products():
     assert not solver.w.any() and not solver.margins.any()
 
 
+def test_dual_variables_to_start_from_are_made_feasible():
+    X, y = clouds()
+    run = run_of(X, y, SquaredHinge(1.0), eps=1e-6)
+    Y = run.data.signs[:, np.newaxis] * np.c_[X, np.ones(len(X))]
+    best = np.linalg.solve(Y @ Y.T + np.eye(len(X)) / 2, np.ones(len(X)))  # without alpha >= 0
+    assert best.min() < 0
+    run.start_from(best)
+    optimum = margins.MarginClassifier(eps=1e-6, random_state=0).fit(X, y).certificates_[0]
+    assert 0 < run.certificate.dual <= optimum.primal
+
+
+@pytest.mark.parametrize(
+    ("method", "wrong"),
+    [
+        *(("bound_dual", wrong) for wrong in (np.ones(3), -1.0, np.nan, [[1.0]])),
+        ("rescale", -1),
+        ("rescale", 0),
+    ],
+)
+def test_numbers_that_leave_no_feasible_dual_variables_are_errors(method, wrong):
+    with pytest.raises(ValueError, match=rf"of {method} must be .* Got "):
+        getattr(run_of(*clouds(), Hinge(1.0)), method)(wrong)
+
+
 def test_an_averaging_belongs_to_its_phase():
     run = run_of(eps=None)
     made = []
