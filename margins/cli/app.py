@@ -7,6 +7,7 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from contextlib import suppress
 
 import click
@@ -268,7 +269,9 @@ def main(arguments=None):
         sys.stdout.reconfigure(errors="backslashreplace")
     stream = sys.stdout
     try:
-        result = cli.main(arguments, prog_name="margins", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: click.echo(f"warning: {message}", err=True)
+            result = cli.main(arguments, prog_name="margins", standalone_mode=False)
         sys.stdout.flush()
         return result or 0
     except errors.CommandError as error:

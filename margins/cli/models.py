@@ -1,6 +1,7 @@
 """Classifiers from options, and model files."""
 
 import os
+import warnings
 
 from margins.cli.errors import DONE, CommandError, accessing, unreadable
 from margins.cli.files import C_SOURCE, ONNX, check_replaceable, contents_of, write_whole
@@ -152,7 +153,9 @@ def _has_effect(algorithm, parameter, kernels):
 def checked(classifier):
     """Return a classifier, or raise a ValueError about its parameters."""
     if hasattr(classifier, "check_parameters"):
-        classifier.check_parameters()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a fit warns again
+            classifier.check_parameters()
     return classifier
 
 

@@ -207,3 +207,16 @@ def test_a_study_of_one_setting_has_no_inner_folds(run, train_file):
     assert text.startswith("parameter search of") and "\n2 " in text and "\n3 " not in text
     text = run("study", train_file, "-g", "C=1,2", "--outer", "2", "--inner", "2").out
     assert "lockstep" in text.splitlines()[-1] + text.splitlines()[-2]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_without_the_place_in_our_code(run, train_file, tmp_path):
+    model = tmp_path / "m"
+    kernel = ("--kernel", "rbf", "--loss", "hinge", "-p", "multi_class=ovo")
+    assert run("train", train_file, model, *kernel, "-p", "penalize_intercept=false").code == 0
+    model.write_text(model.read_text().replace("nr_sv", "probA 1\nprobB 0\nnr_sv"))
+    warning = f"warning: {model}: probA and probB are left out: predictions are by scores."
+    assert run("predict", model, train_file, tmp_path / "p").err.splitlines() == [warning]
+    result = run("train", train_file, tmp_path / "m.skops", "-a", "pa-i", "-C", "2")
+    assert all(line.startswith("warning: ") for line in result.err.splitlines())
+    assert result.err.count("slack terms") == 1
