@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 import margins
 from margins.certificate import Standing
 from margins.data.chunks import Chunks
+from margins.regularisers import Weighted
 
 LOSSES = ("squared_hinge", "hinge")
 INTERCEPTS = {"penalised": {}, "free": {"penalize_intercept": False}, "none": {"fit_intercept": False}}
@@ -74,6 +75,19 @@ def test_the_smallest_units_end_without_an_error(loss, intercept, factor):
         make(kernel="precomputed", **params).fit(X @ X.T, y)
         make(**params).fit(Chunks([(X[:4], y[:4]), (X[4:], y[4:])]))
         margins.svm_path(X, y > 0, Cs=[0.1, 1e3], **params)
+
+
+@quiet
+@each_loss
+@pytest.mark.parametrize("penalty", ["l2", Weighted(2.0)])
+def test_no_constant_is_optimal_only_because_an_intercept_is_in_larger_units(loss, penalty):
+    """A penalised intercept makes all samples about 1 long: features are measured without it."""
+    X, y = eeg()
+    tiny = 1e-10 * X
+    chunks = Chunks([(tiny[:90], y[:90]), (tiny[90:], y[90:])])
+    for data in (tiny, y), (sparse.csr_array(tiny), y), (chunks,):
+        fitted = make(loss=loss, penalty=penalty, max_iter=50).fit(*data)
+        assert not fitted.converged_ or auc(fitted, tiny, y) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,8 @@ class NewtonRun:
             reads = not self._is_kept
             ((image,),) = yield (Multiply(self.problem, base, sums_index, direction, reads),)
             image = ridge * direction + factor * image
-            length = inner / float(direction @ image)
+            curvature = float(direction @ image)
+            length = inner / curvature if curvature > 0 else math.inf  # of products that underflow
             if not math.isfinite(length):
                 return None
             solution += length * direction
@@ -279,6 +280,11 @@ class NewtonRun:
         features = w[: self.data.n_features]
         return math.sqrt(float(features @ features))
 
+    def _cancelled(self, sums):
+        """Return up to what length the sum of alpha_k y_k, over the features, counts as cancelled."""
+        square = max(self.data.max_sqnorm - self.data.sq_intercept_scaling, 0.0)
+        return CANCELLED * sums.dual_sum * math.sqrt(square)
+
     def _accurate_gap(self, w, primal, sums):
         """Return an accurate upper bound of P - D, after scaling one class if the intercept is free."""
         gradient = self._ridge * w - self._ridge * sums.combination
@@ -286,7 +292,7 @@ class NewtonRun:
         is_free, total = self.data.has_free_intercept, sums.dual_sum * longest
         rounding = unit_of(self.data.n_samples) * total
         own_length, length = self._length_of_features(sums.combination), length + rounding
-        limit = ROUNDINGS * rounding if is_free else CANCELLED * total
+        limit = ROUNDINGS * rounding if is_free else self._cancelled(sums)
         if is_nothing(self.data.constant, self._dual, own_length, limit):
             return 0.0
         if not is_free:

@@ -17,7 +17,7 @@ from margins.partitions.requests import Slopes
 from margins.regularisers._terms import bound, gap_of, movable, value_of
 from margins.solvers.newton._coordinates import StoredModel
 from margins.solvers.newton.proximal import LARGEST, LEAST, SMALLEST, SURE
-from margins.solvers.proof import CANCELLED, unit_of
+from margins.solvers.proof import unit_of
 from margins.tuning import TUNING
 
 
@@ -128,7 +128,7 @@ class ProximalRun(NewtonRun):
         return max(value, 0.0) if math.isfinite(value) else 0.0
 
     def _accurate_gap(self, w, primal, sums):
-        constant, limit = self.data.constant, CANCELLED * sums.dual_sum * math.sqrt(self.data.max_sqnorm)
+        constant, limit = self.data.constant, self._cancelled(sums)
         scale, value, _, _ = self._bound_of(w, sums)
         is_zero = self._penalty.is_start_best(constant, value, scale * sums.combination, limit)
         if is_zero and self._primal <= (1 + ACCURACY) * constant:  # of an earlier point

@@ -23,12 +23,12 @@ from margins.regularisers._terms import bound
 from margins.solvers.improvement import minimum
 from margins.solvers.newton._coordinates import Columns
 from margins.solvers.proof import (
-    CANCELLED,
     CANCELLED_OF_SPREAD,
     SAME_OBJECTIVE,
     TINY,
     PrimalPoint,
     ReturnedPoint,
+    cancelled,
     is_nothing,
     model_in,
     slacks_of,
@@ -177,7 +177,7 @@ class Penalty:
             slacks = 1 - products
         gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
-        limit = CANCELLED * float(dual @ np.sqrt(data.ordinary_sqnorms))
+        limit = cancelled(dual, data)
         if proof.constant - value <= SAME_OBJECTIVE * proof.constant:
             limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * spread_of(data))
         if self.is_start_best(proof.constant, value, scale * a, limit):

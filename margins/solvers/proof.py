@@ -502,7 +502,7 @@ def accurate_gap(claim, products, bounds, constant, scale):
     dual = _snapped(bounds.dual_scale * weights.dual, of_each(loss.upper, len(data)), data)
     lengths = np.sqrt(data.ordinary_sqnorms)
     total, error = float(dual @ lengths), 0.0
-    rounding, limit = unit_of(np.count_nonzero(dual)) * total, CANCELLED * total
+    rounding, limit = unit_of(np.count_nonzero(dual)) * total, cancelled(dual, data)
     if not data.rows.is_kernel:
         w = scale * hypothesis.weights
         a = combination(data, np.arange(len(data), dtype=np.int32), dual)[: len(w)]
@@ -533,6 +533,12 @@ def accurate_gap(claim, products, bounds, constant, scale):
     else:
         slacks = 1 - scale * products
     return 0.5 * (distance + rounding) ** 2 + loss.gap_of_samples(slacks, dual)
+
+
+def cancelled(dual, data):
+    """Return up to what length a, over the features alone, counts as cancelled."""
+    squares = np.maximum(data.ordinary_sqnorms - data.sq_intercept_scaling, 0.0)
+    return CANCELLED * float(dual @ np.sqrt(squares))
 
 
 def is_nothing(constant, dual, length, limit, error=0.0):
