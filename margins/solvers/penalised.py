@@ -23,7 +23,7 @@ from margins.regularisers._terms import bound
 from margins.solvers.improvement import minimum
 from margins.solvers.newton._coordinates import Columns
 from margins.solvers.proof import (
-    CANCELLED_OF_SPREAD,
+    CANCELLED,
     SAME_OBJECTIVE,
     TINY,
     PrimalPoint,
@@ -32,13 +32,15 @@ from margins.solvers.proof import (
     is_nothing,
     model_in,
     slacks_of,
-    spread_of,
     unit_of,
 )
 
 # The share of P0, the objective of the best constant classifier, that may be left of P0 - D if it is
 # optimal: dual variables are as accurate as that.
 LEFT = 2e-8
+# Nor can be won by a feature whose values cancel in a up to this share of their own spread: noise in
+# fewer than 1e10 samples exceeds it.
+NOISE = 1e-5
 
 
 class Penalty:
@@ -133,18 +135,30 @@ class Penalty:
         moved = w[: len(self.start)] - self.start
         return math.sqrt(float(self.features.ridge @ (moved * moved)))
 
-    def is_start_best(self, constant, value, a, limit):
+    def _noise(self, data, dual_sum):
+        """Return up to what size each element of a is noise, for dual variables with this sum."""
+        n = len(self.start)
+        shares = np.full(len(data), 1 / len(data))
+        means, squares = self.columns_of(data).moments(shares, np.arange(n, dtype=np.int32), n)
+        variances = squares - means * means
+        return NOISE * dual_sum * np.sqrt(np.where(variances > CANCELLED * squares, variances, 0.0))
+
+    def is_start_best(self, constant, value, a, limit, noise=0.0):
         """Return whether, as far as can be computed, no model is better than the best constant one.
 
         value: a dual value, of dual variables whose sum a counts as cancelled up to `limit`.
+        noise: or all of whose elements do up to these, shape (n,).
         """
         if constant - value > LEFT * constant:
             return False
         low, high = self.features.slopes(self.start)
         a = a[: len(low)]
-        length = float(np.linalg.norm(a - np.clip(a, low, high)))
+        excess = np.abs(a - np.clip(a, low, high))
+        length = float(np.linalg.norm(excess))
         # If the start is stationary, P0 - D is what scaling dual variables and the losses leave.
         left = LEFT * constant if length == 0 else 0.0
+        if (excess <= noise).all():
+            length = 0.0
         return is_nothing(constant, value, length, limit, left)
 
     def certified(self, proof, claim, products):
@@ -177,10 +191,10 @@ class Penalty:
             slacks = 1 - products
         gap += error * float(np.abs(w).sum())
         gap += loss.gap_of_samples(slacks, scale * dual)
-        limit = cancelled(dual, data)
+        limit, noise = cancelled(dual, data), 0.0
         if proof.constant - value <= SAME_OBJECTIVE * proof.constant:
-            limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * spread_of(data))
-        if self.is_start_best(proof.constant, value, scale * a, limit):
+            noise = self._noise(data, float(dual.sum()))
+        if self.is_start_best(proof.constant, value, scale * a, limit, noise):
             gap = 0.0
         proof = proof._replace(products=products, standing=Standing(proof.constant, self.length(w), gap))
         return proof.with_point(ReturnedPoint(primal, 1.0, None), weights.n_updates)

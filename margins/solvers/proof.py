@@ -481,10 +481,9 @@ TINY = 1e-8
 # the samples cancel in the weight vector up to this share: in small units, objectives are as close.
 SAME_OBJECTIVE = 1e-11
 CANCELLED = 1e-9
-# With a free intercept an offset of the features cancels, too, so it is a share of their spread, which
-# noise in fewer than 1e10 samples exceeds, or only this multiple of rounding counts; with a kernel,
-# this multiple of the rounding of its values in |a|^2.
-CANCELLED_OF_SPREAD = 1e-5
+# With a free intercept an offset of the features cancels, too, so it is a share of their spread, or only
+# this multiple of rounding counts; with a kernel, this multiple of the rounding of its values in |a|^2.
+CANCELLED_OF_SPREAD = 1e-6
 ROUNDINGS = 10
 # With a kernel it is optimal, too, if no more can be won than by a signal of this share of the samples'
 # spread, which noise in fewer than 1e8 samples hides: single precision does not prove more, and the
@@ -510,7 +509,7 @@ def accurate_gap(claim, products, bounds, constant, scale):
         if data.has_free_intercept:
             limit = ROUNDINGS * rounding
             if constant - bounds.dual <= SAME_OBJECTIVE * constant:
-                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * spread_of(data))
+                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data))
     elif _is_below_noise(constant, bounds.dual, dual, data):
         return 0.0
     elif hypothesis is weights:
@@ -554,7 +553,7 @@ def _is_below_noise(constant, dual_value, dual, data):
     return math.sqrt(2 * max(won, 0.0)) <= WEAKEST * float(dual.sum()) * data.rows.blocks.spread
 
 
-def spread_of(data):
+def _spread(data):
     """Return the root mean square of the distances of samples from their mean; 0 if it is rounding."""
     mean = mean_of(data)
     square = float(data.ordinary_sqnorms.mean()) - data.sq_intercept_scaling

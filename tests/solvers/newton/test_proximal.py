@@ -340,6 +340,16 @@ def test_steps_whose_gain_is_below_the_rounding_of_objectives_are_taken(loss, se
     assert margins.MarginClassifier(penalty="l1", loss=loss, C=800, eps=1e-4).fit(X, y).converged_
 
 
+@pytest.mark.parametrize("penalised", [True, False])
+def test_a_feature_that_is_held_hides_no_signal_in_small_units(penalised):
+    """Noise is measured feature by feature: its spread is a million times that of the signal."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1], 20)
+    held, signal = 40 - 5 * y + rng.standard_normal(40), 1 + y + 0.3 * rng.standard_normal(40)
+    fit = margins.MarginClassifier(penalty=Bounded(lower=0), C=0.003, penalize_intercept=penalised)
+    fit.fit(np.c_[held, 1e-5 * signal], y)
+    assert fit.converged_ and fit.coef_[0, 0] == 0 and fit.coef_[0, 1] > 1e-7
+
+
 @pytest.mark.parametrize("penalty", [Bounded(lower=0), Weighted(2.0), ElasticNet(0.05)])
 def test_many_more_features_than_samples(penalty):
     """A Hessian of rank 20 beside a ridge."""
