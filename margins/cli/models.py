@@ -71,20 +71,28 @@ def class_weight_of(text):
             raise CommandError(
                 f"--class-weight must be balanced, or LABEL=WEIGHT,... with numbers. Got {text!r}."
             )
-        number = value_of(label)  # svmlight's labels are numbers; others: see `of_labels`
-        key = number if type(number) is int and str(number) == label else label
-        if key in weights:
-            raise CommandError(f"A class weight may be given only once. Got several of {key}: {text!r}.")
-        weights[key] = factor
+        if label in weights:
+            got = f"several of {label}: {text!r}"
+            raise CommandError(f"A class weight may be given only once. Got {got}.")
+        weights[label] = factor
     return weights
 
 
 def of_labels(weights, labels):
-    """Return class weights of the labels that are written like their keys."""
+    """Return class weights of the labels that are written like their keys, or are the same number."""
     if not isinstance(weights, dict):
         return weights
+    is_number = labels.dtype.kind in "iuf"
     written = {str(label): label for label in set(labels.tolist())}
-    return {written.get(str(key), key): weight for key, weight in weights.items()}
+
+    def label_of(key):
+        other = value_of(key) if is_number and isinstance(key, str) else key
+        return written.get(str(key), other)
+
+    found = {label_of(key): weight for key, weight in weights.items()}
+    if len(found) < len(weights):
+        raise CommandError(f"A class weight may be given only once. Got {weights!r}.")
+    return found
 
 
 def bounds_of(text):

@@ -49,6 +49,7 @@ def train(files, output, stream, algorithm, parameters, read, scale, force, quie
         if is_direct:
             model, samples = classifier, arrays_of(sources)
             models.set_bounds(model, sources[0], samples)
+            model.class_weight = models.of_labels(model.class_weight, samples.labels)
             shape = samples.shape
         elif reason is not None:
             model, samples, shape, known = model_and_chunks(classifier, scale, sources)

@@ -46,6 +46,9 @@ def test_a_kernel_model_has_no_weights_to_list(run, tmp_path, train_file):
 
 
 def test_class_weights_reach_the_classifier(run, tmp_path, train_file):
+    assert run("train", train_file, tmp_path / "m.skops", "--class-weight", "+1=5,-1.0=.5").code == 0
+    assert load(tmp_path / "m.skops").class_weight == {1: 5, -1: 0.5}
+    assert run("train", train_file, tmp_path / "m.skops", "--class-weight", "1=5,+1=5").code == 2
     for option in (("--class-weight", "1=5,-1=0.5"), ("-p", "class_weight={1: 5, -1: 0.5}")):
         run("train", train_file, tmp_path / f"{option[0]}.skops", *option, "-q")
     one, other = (load(tmp_path / name) for name in ("--class-weight.skops", "-p.skops"))
