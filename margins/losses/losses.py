@@ -19,7 +19,6 @@ To add a loss, write a subclass of `Loss` with these two numbers and `value`.
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -620,10 +619,12 @@ def _check(loss, shape):
         with np.errstate(divide="ignore", invalid="ignore"):
             dual = np.minimum(upper, np.where(diag > 0, slack / diag, np.inf)) if slack else 0.0
         least = float(np.broadcast_to(dual * (slack - 0.5 * diag * dual), shape).sum())
-        value = loss.value(np.full(shape or 1, p))
-        if not (isinstance(value, Real) and value >= (1 - 1e-9) * least):
+        got = loss.value(np.full(shape or 1, p))
+        value = np.asarray(got)
+        is_number = value.ndim == 0 and value.dtype.kind in "iuf"
+        if not (is_number and value >= (1 - 1e-9) * least):
             raise ValueError(
                 f"value of {owner} must be a number of at least {least:g} if each w.y_k is p = {p:g}, "
                 "the sum of the largest alpha (1 - p) - diag alpha^2 / 2 for 0 <= alpha <= upper. "
-                f"Got {value!r}."
+                f"Got {got!r}."
             )
