@@ -59,7 +59,7 @@ SOLVED, SLOW = 0.1, 0.5
 # at most by so much, and the other share counts: with more weights than samples and a large C, the
 # samples with a loss change too much from step to step.
 FOLLOWED, FOLLOWED_CLOSELY = 1.0, 0.1
-MOST_STALLED, MOST_SHORT, BACK = 5, 3, 1e4
+MOST_STALLED, MOST_SHORT, BACK = 5, 10, 1e4
 # A dual variable above this share of its bound may be at it at the optimum.
 NEAR_BOUND = 0.5
 # An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
@@ -133,6 +133,7 @@ class ProximalNewtonSolver(Solver):
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
         self._last_residual, self._followed, self._n_short = math.inf, FOLLOWED, 0
+        self._aim = self._newton.gap_share
         self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w) if self.w.any() else np.zeros(m)
@@ -238,7 +239,7 @@ class ProximalNewtonSolver(Solver):
         return self.w, self._best.alpha
 
     def epoch(self, run):
-        share, least = self._newton.gap_share * run.required_gap, math.inf
+        share, least = self._aim * run.required_gap, math.inf
         n_passes, n_stalled, n_same, has_moved, is_over = 2, 0, 0, True, False
         with one_thread():
             for _ in range(self._newton.max_steps):
@@ -272,6 +273,8 @@ class ProximalNewtonSolver(Solver):
                     break
             if self._hessian is None:  # without the rounding of changes
                 self.margins = products(self._data, self._all, self.w)
+        if n_passes == 2:  # no step: what certificates add for rounding is left
+            self._aim *= 0.5
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
         assign_balanced(run.weights, self._data, alpha, self._upper, total)
         point = PrimalPoint(self.w, self.margins, self._rho, run.weights)
