@@ -23,7 +23,7 @@ from margins.kernels.gram import gram_rows
 from margins.kernels.kernel import Kernel
 from margins.kernels.selection import kernel_choice, kernel_of, kernel_parameter
 from margins.linalg import memory
-from margins.losses.losses import LOSSES, Loss
+from margins.losses import LOSSES, Loss
 from margins.parameters import (
     BOOLEAN,
     COUNT,

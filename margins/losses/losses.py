@@ -17,7 +17,6 @@ To add a loss, write a subclass of `Loss` with these two numbers and `value`.
 """
 
 import math
-import reprlib
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
@@ -580,51 +579,3 @@ class Hinge(Loss):
         dual, dual_scale = self._dual_bound(weights, C)
         best, best_scale = hinge_minimum(products, C, sqnorm, dual_scale, dual)
         return Bounds(best, dual, best_scale, dual_scale)
-
-
-LOSSES = {loss.name: loss for loss in (SquaredHinge, Hinge)}
-
-
-def loss_of(name, C):
-    """Return the loss with this name, or of this class of a plug-in, and these penalties.
-
-    Raises
-    ------
-    ValueError
-        If the dual values of the plug-in do not bound its loss, as far as this is tried.
-    """
-    if isinstance(name, str):
-        return LOSSES[name](C)
-    used = C if np.ndim(C) == 0 else C[C > 0]  # samples of weight 0 have no loss
-    _check(name(used), np.shape(used))
-    return name(C)
-
-
-# Each w.y_k at which the value of a loss is compared with its dual values.
-TRIED = (-9.0, -1.0, 0.0, 0.5, 1.0, 2.0)
-
-
-def _check(loss, shape):
-    """Raise a ValueError if dual values do not bound a loss with penalties of this shape."""
-    owner, diag, upper = type(loss).__name__, np.asarray(loss.diag), np.asarray(loss.upper)
-    is_right = (diag >= 0) & (diag < np.inf) & (upper > 0) & ((diag > 0) | (upper < np.inf))
-    if not ({diag.shape, upper.shape} <= {(), shape} and is_right.all()):
-        got = " and ".join(reprlib.repr(values.tolist()) for values in (diag, upper))
-        raise ValueError(
-            f"diag and upper of {owner} must be one number, or one for each penalty C: a finite diag "
-            f">= 0 and an upper > 0, where diag > 0 or upper is finite. Got {got}."
-        )
-    for p in TRIED:
-        slack = max(1 - p, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            dual = np.minimum(upper, np.where(diag > 0, slack / diag, np.inf)) if slack else 0.0
-        least = float(np.broadcast_to(dual * (slack - 0.5 * diag * dual), shape).sum())
-        got = loss.value(np.full(shape or 1, p))
-        value = np.asarray(got)
-        is_number = value.ndim == 0 and value.dtype.kind in "iuf"
-        if not (is_number and value >= (1 - 1e-9) * least):
-            raise ValueError(
-                f"value of {owner} must be a number of at least {least:g} if each w.y_k is p = {p:g}, "
-                "the sum of the largest alpha (1 - p) - diag alpha^2 / 2 for 0 <= alpha <= upper. "
-                f"Got {got!r}."
-            )

@@ -31,7 +31,7 @@ from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partit
 from margins.estimators.path import grid_of, ratios_of
 from margins.estimators.predictions import accuracy_of
 from margins.kernels.kernel import Kernel
-from margins.losses.losses import LOSSES, Loss
+from margins.losses import LOSSES, Loss
 from margins.model_selection import partitioned_folds
 from margins.model_selection.calibration import (
     METHODS,

@@ -16,7 +16,7 @@ from margins.data.validation import ValidSamples, validate_samples
 from margins.decremental.scores import LeaveOutProblems, ScoreBounds
 from margins.estimators.margin_classifier import MarginClassifier
 from margins.estimators.names import MessageName
-from margins.losses.losses import LOSSES
+from margins.losses import LOSSES
 from margins.model_selection.folds import codes_of_groups
 from margins.optional import require
 

@@ -11,6 +11,7 @@ from margins.data.validation import class_weights_of, classes_without
 from margins.linalg.memory import check_model_fits
 from margins.losses import loss_of
 from margins.losses._smoothed import max_curvature_ratio
+from margins.losses.checks import checked
 from margins.partitions.newton import NewtonRun
 from margins.partitions.partition import PartitionedProblem, Setting
 from margins.partitions.proximal import ProximalRun
@@ -196,6 +197,8 @@ class PartitionedFit:
         largest = problem.C * float((self._by_class * scanned.heaviest).max())
         mean = problem.C * float(self._by_class @ scanned.totals) / scanned.n_samples
         losses = loss_of(setting.loss, largest), loss_of(setting.loss, mean)
+        if not isinstance(setting.loss, str):
+            checked(losses[0], largest)
         weights = problem.C * self._by_class * scanned.totals_of(problem.fold)
         of_classes = np.array([weights[problem.positive], np.delete(weights, problem.positive).sum()])
         free, scaling = specification.has_free_intercept, specification.sq_intercept_scaling

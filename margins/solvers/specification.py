@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from margins.losses import HardMargin, Loss, loss_of
+from margins.losses import LOSSES, HardMargin, Loss
+from margins.losses.checks import checked
 
 # Between these limits, adding 1 / (2 C) to a squared norm in double range keeps its precision.
 SMALLEST_C = 1e-100
@@ -191,4 +192,6 @@ class Specification(NamedTuple):
         """Return the loss with these penalties."""
         if self.is_hard_margin:
             return HardMargin()
-        return loss_of(self.loss, penalties)
+        if isinstance(self.loss, str):
+            return LOSSES[self.loss](penalties)
+        return checked(self.loss(penalties), penalties)
