@@ -173,15 +173,12 @@ class Declared:
         ValueError
             If the estimator, or the object, does not have a parameter.
         """
-        known = self.get_params(deep=False)  # type: ignore[attr-defined]
-        for key in params:
-            name, nested, _ = key.partition("__")
+        nested = [key for key in params if "__" in key]
+        known = self.get_params(deep=False) if nested else {}  # type: ignore[attr-defined]
+        for key in nested:
+            name = key.partition("__")[0]
             value = params.get(name, known.get(name))
-            if (
-                nested
-                and name in known
-                and (isinstance(value, type) or not hasattr(value, "set_params"))
-            ):
+            if name in known and (isinstance(value, type) or not hasattr(value, "set_params")):
                 raise ValueError(
                     f"Invalid parameter {key!r} of {self._display_name('set_params')}. "
                     f"Valid parameters are: {', '.join(known)}. Got {name}={value!r}."
