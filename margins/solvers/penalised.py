@@ -56,12 +56,13 @@ class Penalty:
         terms = regulariser.terms(n_features)
         if not isinstance(terms, Terms):
             raise TypeError(f"terms of {regulariser!r} must return Terms. Got {terms!r}.")
-        terms = Terms(*(np.array(values, dtype=np.float64).ravel() for values in terms))
-        lengths = set(map(len, terms))
-        if lengths != {n_features}:
+        arrays = (np.array(values, dtype=np.float64, ndmin=1) for values in terms)
+        terms = Terms(*(values[:, 0] if values.shape[1:] == (1,) else values for values in arrays))
+        wrong = {len(values) if values.ndim == 1 else values.shape for values in terms} - {n_features}
+        if wrong:
             raise ValueError(
                 f"terms of {regulariser!r} must have {n_features} numbers, one for each feature. "
-                f"Got {sorted(lengths)}."
+                f"Got {sorted(wrong, key=str)}."
             )
         self.regulariser, self._all, self._columns = regulariser, None, None
         self._check(terms, lambda j: f"feature {j if names is None else repr(names[j])}")

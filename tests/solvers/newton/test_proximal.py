@@ -464,17 +464,22 @@ def test_the_numbers_of_a_plug_in_must_have_an_optimum():
 
 
 @pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}])
-def test_a_plug_in_may_return_numbers_of_any_shape(intercept):
+def test_a_plug_in_may_return_columns_of_numbers(intercept):
     class Column(Grown):
+        shape = (8, 1)
+
         def terms(self, n_features):
             terms = super().terms(n_features)
-            return type(terms)(*(values[:, np.newaxis] for values in terms))
+            return type(terms)(*(values.reshape(self.shape) for values in terms))
 
     column, grown = (
         margins.MarginClassifier(penalty=penalty, **intercept).fit(*samples(0))
         for penalty in (Column(), Grown())
     )
     np.testing.assert_array_equal(column.coef_, grown.coef_)
+    Column.shape = (2, 4)
+    with pytest.raises(ValueError, match=r"8 numbers, one for each feature. Got \[\(2, 4\)\]"):
+        margins.MarginClassifier(penalty=Column(), **intercept).fit(*samples(0))
 
 
 @pytest.mark.parametrize("intercept", [{}, {"penalize_intercept": False}, {"fit_intercept": False}])
