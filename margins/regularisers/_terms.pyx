@@ -44,10 +44,10 @@ cdef inline double _conjugate(
     return a * best[0] - _value(best[0], ridge, l1, centre, lower, upper)
 
 
-cdef double _measures(
-    terms, const double[::1] w, const double[::1] a, double t, double error, double* gap
+cdef double _value_at(
+    double t, terms, const double[::1] w, const double[::1] a, double dual_sum, double square, double error, double* gap
 ) except? -1:
-    """Return r*(t a), and set the gap of r: see `bound`."""
+    """Return the dual value of a multiple t, and set the gap of r: see `bound`."""
     cdef const double[::1] ridge, l1, centre, lower, upper
     cdef double x, best, other, move, slope, value, conjugate = 0
     cdef Py_ssize_t j
@@ -69,13 +69,13 @@ cdef double _measures(
             move, slope = w[j] - best, x - ridge[j] * (best - centre[j])
             gap[0] += 0.5 * ridge[j] * move * move
             gap[0] += fmax(l1[j] * (fabs(w[j] - centre[j]) - fabs(best - centre[j])) - slope * move, 0)
-    return conjugate
+    return t * dual_sum - 0.5 * t * t * square - conjugate
 
 
 def gap_of(terms, const double[::1] w not None, const double[::1] a not None):
     """Return r(w) + r*(a) - w.a (float), summed without cancellation."""
     cdef double gap
-    _measures(terms, w, a, 1, 0, &gap)
+    _value_at(1, terms, w, a, 0, 0, 0, &gap)
     return gap
 
 
@@ -106,10 +106,9 @@ def bound(
                 suited = fmin(suited, INSIDE * (l1[j] + ridge[j] * fabs(w[j] - centre[j])) / length)
             if ridge[j] == 0 and (rises and upper[j] == INFINITY or falls and lower[j] == -INFINITY):
                 t = fmin(t, INSIDE * l1[j] / length)
-    value = t * dual_sum - 0.5 * t * t * square - _measures(terms, w, a, t, error, &gap)
+    value = _value_at(t, terms, w, a, dual_sum, square, error, &gap)
     if suited < t:
-        other_value = suited * dual_sum - 0.5 * suited * suited * square
-        other_value -= _measures(terms, w, a, suited, error, &other_gap)
+        other_value = _value_at(suited, terms, w, a, dual_sum, square, error, &other_gap)
         if other_value > value:
             return suited, other_value, other_gap
     return t, value, gap

@@ -7,8 +7,9 @@ gains more than the objective.
 
 Weights that would stay at a kink of r or at a bound are left out of a step; the gradient is over all
 weights, so they join when they matter. The first steps are for a smaller C, whose optimum has few
-weights or is reached in few steps; C grows from step to step. It need not
-grow to the end where all dual variables stay below their bounds: a larger C then changes nothing.
+weights or is reached in few steps. C grows when what is left of its problem is at most its objective
+or, once many steps have been short, a tenth of it. It need not grow to the end where all dual
+variables stay below their bounds: a larger C then changes nothing.
 
 If r* is finite for all vectors (a ridge, or bounds), the dual variables at w are feasible. Otherwise
 they are multiplied by the largest t <= 1 for which it is. At the optimum t = 1; near it, t is as far
