@@ -282,6 +282,12 @@ class DriverTuning:
 class ProximalTuning:
     """Newton steps with a regulariser."""
 
+    # max_curvature: passes over samples come first if C |x|^2 of the mean sample, relative to the ridge,
+    # is at most this; max_curvature_of_few: the same if features are few; max_passes: passes end as soon
+    # as the proof seems to need more
+    max_curvature: float = 1.0
+    max_curvature_of_few: float = 5.0
+    max_passes: int = 10
     tolerance: float = 0.01  # a sweep that gains this share of all gains of a step ends it
     max_sweeps: int = 200
     # after more than so many sweeps that leave a face as it is, there is a step on it; over many

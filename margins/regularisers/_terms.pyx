@@ -1,6 +1,6 @@
 """What solvers compute of the `Terms` of a regulariser in each step, in one pass over the weights."""
 
-from libc.math cimport INFINITY, copysign, fabs, fmax, fmin
+from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdint cimport int32_t
 
 import numpy as np
@@ -36,11 +36,7 @@ cdef inline double _conjugate(
     double a, double ridge, double l1, double centre, double lower, double upper, double* best
 ) noexcept nogil:
     """Return r*(a) of one weight, and set the weight that attains it."""
-    cdef double excess = a - l1 if a > l1 else a + l1 if a < -l1 else 0
-    best[0] = centre
-    if excess != 0:
-        best[0] += excess / ridge if ridge > 0 else copysign(INFINITY, excess)
-    best[0] = fmin(fmax(best[0], lower), upper)
+    best[0] = best_weight(a, ridge, l1, centre, lower, upper)
     return a * best[0] - _value(best[0], ridge, l1, centre, lower, upper)
 
 

@@ -18,13 +18,15 @@ pass that changes nothing.
 Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; updates in the order of LIBLINEAR.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t
 from margins._limits cimport PREFETCH_DISTANCE
+from margins._sparse cimport dot, nonzeros, prefetch
 from margins._update cimport (
     BinaryData, Rules, Sample, SampleLoop, Step, Tally, Thresholds, WeightVector, apply_step, check_sqnorm,
     check_step, check_thresholds, describe_sample, prefetch_sample, product,
 )
+from margins.regularisers._terms cimport best_weight
 
 import numpy as np
 
@@ -127,3 +129,59 @@ cdef void shrinking_pass(
             rules.condition.thresholds(&a.state, &thresholds)
             if not (check_sqnorm(tally, k, &a.state) and check_thresholds(tally, k, &thresholds)):
                 return
+
+
+cdef class PenalisedPasses(SampleLoop):
+    """Passes that set each dual variable to its best value, for a regulariser r with a ridge for each weight.
+
+    r* is smooth then: along alpha_k its second derivative is at most the sum of y_kj^2 / ridge_j.
+
+    dual, total: alpha, and the sum a of alpha_k y_k.
+    primal: w, the gradient of r* at a.
+
+    **Source**: Shalev-Shwartz & Zhang (2014), Accelerated proximal stochastic dual coordinate ascent, section 2.
+    """
+
+    def __init__(self, BinaryData data not None, terms, dual, total):
+        longest = data.rows.longest() + 2   # see `nonzeros`, and the intercept
+        self.rho = sqrt(data.sq_intercept_scaling)
+        self.dual, self.total, self.primal = dual, total, terms.weights(total)
+        self.alpha, self.a, self.w = self.dual, self.total, self.primal
+        self.ridge, self.l1, self.centre, self.lower, self.upper = terms
+        self.kept, self.columns = np.empty(longest), np.empty(longest, dtype=np.int32)
+
+    cdef int process(self, const int32_t[::1] order, Py_ssize_t begin, Py_ssize_t end, Tally* tally) except -1 nogil:
+        cdef Py_ssize_t i
+        for i in range(begin, end):
+            if i + PREFETCH_DISTANCE < end:
+                prefetch(self.data.rows, order[i + PREFETCH_DISTANCE])
+            tally.n_changed += self._move(self.data, order[i])
+        return 0
+
+    cdef bint _move(self, BinaryData data, Py_ssize_t k) noexcept nogil:
+        """Set alpha_k, and return whether it has changed."""
+        cdef double before = self.alpha[k], slope = dot(data.rows, k, &self.w[0]), curvature = data.diag[k], now
+        cdef Py_ssize_t i, n, last = data.rows.n_features
+        if self.rho > 0:
+            slope += self.rho * self.w[last]
+        slope = 1 - data.labels[k] * slope - data.diag[k] * before
+        if (slope >= 0 and before >= data.upper[k]) or (slope <= 0 and before <= 0):
+            return False
+        n = nonzeros(data.rows, k, &self.kept[0], &self.columns[0])
+        if self.rho > 0:
+            self.kept[n], self.columns[n] = self.rho, <int32_t> last
+            n += 1
+        for i in range(n):
+            curvature += self.kept[i] * self.kept[i] / self.ridge[self.columns[i]]
+        now = before + slope / curvature if curvature > 0 else data.upper[k]
+        now = min(max(now, 0), data.upper[k])
+        if now == before:
+            return False
+        self.alpha[k] = now
+        for i in range(n):
+            self._add(self.columns[i], data.labels[k] * (now - before) * self.kept[i])
+        return True
+
+    cdef void _add(self, Py_ssize_t j, double change) noexcept nogil:
+        self.a[j] += change
+        self.w[j] = best_weight(self.a[j], self.ridge[j], self.l1[j], self.centre[j], self.lower[j], self.upper[j])

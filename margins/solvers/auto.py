@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from margins.data.binary_data import is_sparse
+from margins.data._passes import combination
+from margins.data.binary_data import array_of_each, is_sparse
 from margins.solvers._conjugate import estimated_gap
 from margins.solvers.conjugate import ConjugateSolver, dual_value
 from margins.solvers.decomposition.decomposition import DecompositionSolver
@@ -165,6 +166,16 @@ class Costs:
         loss = self.problem.loss
         C = 0.5 / np.mean(loss.diag) if loss.is_smooth else np.mean(loss.upper)
         return C * self.problem.data.ordinary_sqnorms.mean()
+
+    @property
+    def passes_suffice(self):
+        """True if a few passes over samples may solve a problem with a regulariser: C is small."""
+        problem = self.problem
+        if problem.loss.is_smooth or problem.has_free_intercept:
+            return False
+        ridge, tuning = problem.penalty.terms_of(problem.data).ridge, self.tuning.proximal
+        most = tuning.max_curvature_of_few if self.has_small_hessian else tuning.max_curvature
+        return ridge.all() and self._mean_curvature <= most * ridge.min(initial=math.inf)
 
     @property
     def multiplies_densely(self):
@@ -325,6 +336,7 @@ def plan(
 
 # Strategies that `solver` cannot name.
 PASSES_AND_NEWTON = "passes and newton"  # passes over samples, then Newton steps
+PASSES_AND_PROXIMAL = "passes and proximal"  # the same with a regulariser
 CONTINUATION = "continuation"  # soft margins whose limit is a hard margin
 WHOLE = "whole"  # decomposition of linear data whose inner products are in memory
 
@@ -353,7 +365,9 @@ class _Planner:
         """Return the same for a run that starts at zero."""
         problem, costs = self.problem, self.costs
         if problem.penalty is not None:
-            return "newton", f"steps over the weights minimise {problem.penalty.regulariser!r}"
+            is_cold = self.start is None
+            strategy = PASSES_AND_PROXIMAL if is_cold and costs.passes_suffice else "newton"
+            return strategy, f"steps over the weights minimise {problem.penalty.regulariser!r}"
         if not problem.loss.is_finite:
             return CONTINUATION, "a hard margin is the limit of soft margins"
         if problem.is_kernel:
@@ -413,6 +427,11 @@ class _Planner:
         if size > 0:
             purpose = "in case the subsample is misleading"
             yield self.builder.newton(purpose, self._newton_solver, restarts=True)
+
+    def passes_and_proximal(self):
+        """Plan passes over samples, and proximal Newton steps for what they leave."""
+        yield self.builder.penalised_dcd(self._moves_weights())
+        yield from self.newton()
 
     def decomposition(self):
         """Plan subproblems of working sets, and a solver for what they leave unproven."""
@@ -532,6 +551,16 @@ class _Planner:
             return gap <= ratio * dual_value(run.data, run.weights, b)
 
         return Precondition(f"if the gap is at most {ratio:g} times the dual value", holds)
+
+    def _moves_weights(self):
+        """Return the condition for passes with a regulariser: without it, steps end as soon."""
+
+        def holds(run):
+            every, terms = np.arange(len(run.data), dtype=np.int32), run.problem.penalty.features
+            a = combination(run.data, every, array_of_each(run.loss.upper, len(run.data)))
+            return bool((terms.weights(a[: len(terms.ridge)]) != run.problem.penalty.start).any())
+
+        return Precondition("if a weight moves as soon as all samples have a loss", holds)
 
     def _is_near(self):
         """Return the condition for more passes before Newton steps on a smoothed loss."""

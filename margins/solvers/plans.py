@@ -10,7 +10,7 @@ from typing import NamedTuple
 from margins.rules import SuffixAverage
 from margins.solvers.base import Phase, RulesSolver
 from margins.solvers.conjugate import ConjugateSolver
-from margins.solvers.dual_cd import dual_coordinate_descent
+from margins.solvers.dual_cd import PenalisedCoordinateSolver, dual_coordinate_descent
 from margins.solvers.hard_margin import HardMarginSolver, inseparability
 from margins.solvers.interior_point import InteriorPointSolver
 from margins.solvers.schedules import UNLEARNING_BOUNDED
@@ -219,6 +219,15 @@ class PhaseBuilder:
             yield Phase(solver=dual_coordinate_descent(run))
 
         return PlannedPhase("dcd", "one dual variable at a time", phases)
+
+    def penalised_dcd(self, condition):
+        """Plan dual coordinate descent with a regulariser, as long as few passes seem to suffice."""
+
+        def phases(run):
+            if condition.holds(run):
+                yield Phase(solver=PenalisedCoordinateSolver(self._tuning.proximal.max_passes))
+
+        return PlannedPhase("dcd", "one dual variable at a time", phases, condition.text)
 
     def threshold(self, run):
         """Return b and delta_b of the unlearning rules."""

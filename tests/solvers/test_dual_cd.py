@@ -11,13 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import integers, two_clouds
 from properties import examples
 from sample_problems import orders_of, seed_of
+from scipy import sparse
 from sklearn.svm import LinearSVC
 
 import margins
 from margins._update import WeightVector
 from margins.data.binary_data import make_binary_data, rows_of
+from margins.regularisers import L1, Bounded, ElasticNet, Prior, Weighted
 from margins.rules import CoordinateStep, NoShrink, Rules, UnitMargin
-from margins.solvers._dual_cd import ShrinkingPasses
+from margins.solvers._dual_cd import PenalisedPasses, ShrinkingPasses
+from margins.solvers.penalised import Penalty
 
 Dcd, Adatron = margins.get("dcd"), margins.get("adatron")
 LOSSES = ("squared_hinge", "hinge")
@@ -257,3 +260,41 @@ def test_step_too_long_is_rejected_with_a_message():
     for tolerance in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match=r"^tolerance of UnitMargin must be in \(0, 1\)\. Got"):
             UnitMargin(tolerance)
+
+
+@pytest.mark.parametrize("scaling", [0.0, 1.5])
+@pytest.mark.parametrize(("diagonal", "upper"), [(0.0, 0.2), (2.0, math.inf)])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array, np.asfortranarray])
+def test_passes_with_a_regulariser_climb_to_its_optimum(form, diagonal, upper, scaling):
+    rng = np.random.default_rng(4)
+    X = np.float64(np.float32(rng.standard_normal((40, 6)) * (rng.random((40, 6)) < 0.7)))
+    positive, rows = rng.random(40) < 0.6, rows_of(form(X))
+    data = make_binary_data(rows, rows.sqnorms() + scaling, positive, scaling, diagonal, upper)
+    bounded = Bounded(-0.1, 0.2, Prior(0.05, ElasticNet(0.3)))
+    terms = Penalty(Weighted([0.5, 1, 2, 1, 1, 1], bounded), 6).terms_of(data)
+    dual, total, values = np.zeros(40), np.zeros(6 + (scaling > 0)), []
+    passes = PenalisedPasses(data, terms, dual, total)
+    for order in orders_of_fit(40, 200, 0):
+        passes.full_epoch(data, None, None, order)
+        values.append(dual.sum() - 0.5 * diagonal * dual @ dual - terms.conjugate(total))
+    assert np.diff(values).min() > -1e-13
+    y = np.where(positive, 1, -1)
+    augmented = np.column_stack([X, np.full(40, scaling**0.5)])[:, : len(total)]
+    assert_allclose(total, augmented.T @ (y * dual), atol=1e-13)
+    assert_array_equal(passes.primal, terms.weights(total))
+    slacks = 1 - y * (X @ passes.primal[:6] + scaling**0.5 * passes.primal[6:].sum())
+    slacks = np.maximum(slacks, 0)
+    losses = upper * slacks if diagonal == 0 else slacks**2 / (2 * diagonal)
+    assert terms.value(passes.primal) + losses.sum() - values[-1] < 1e-6
+
+
+def test_the_hinge_loss_with_a_ridge_and_a_small_c_needs_passes_alone():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 20))
+    y = np.where(X[:, 0] + rng.standard_normal(200) > 0, 1, -1)
+    ridge = ElasticNet(0.1)
+    for penalty, C, solver in [(ridge, 0.01, "dcd"), (ridge, 10.0, "newton"), (L1(), 0.01, "newton")]:
+        fit = margins.MarginClassifier(loss="hinge", penalty=penalty, C=C, eps=1e-3).fit(X, y)
+        assert (fit.solver_, fit.converged_) == (solver, True)
+    closer = margins.MarginClassifier(loss="hinge", penalty=ridge, C=0.05, eps=1e-9).fit(X, y)
+    assert (closer.solver_, closer.converged_) == ("dcd + newton", True)

@@ -141,7 +141,8 @@ class ProximalNewtonSolver(Solver):
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
-            self._largest_divisor = self._first_divisor() if self._start is None else 1.0
+            is_cold = self._start is None and run.weights.dual_sum == 0
+            self._largest_divisor = self._first_divisor() if is_cold else 1.0
             if self._largest_divisor > 1:
                 self._change_divisor(self._largest_divisor)
 
