@@ -155,7 +155,7 @@ class OneVsOne:
         samples = [np.flatnonzero(codes == code) for code in range(self.n_classes)]
         for (first, second), pair_values in zip(self.pairs, values, strict=True):
             of_first, of_second = samples[first], samples[second]
-            if len(pair_values) == len(codes):
+            if len(pair_values) > len(of_first) + len(of_second):  # over the rows of all samples
                 pair_values = pair_values[np.concatenate([of_first, of_second])]
             result[second - 1, of_first] = pair_values[: len(of_first)]
             result[first, of_second] = pair_values[len(of_first) :]

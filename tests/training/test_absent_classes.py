@@ -65,6 +65,18 @@ def test_the_other_classes_are_trained_as_without_it(multi_class, params):
         assert (intercepts[0, 1], intercepts[1, 2], intercepts[1, 3]) == (1, -1, -1)
 
 
+def test_the_only_pair_left_keeps_its_dual_variables_beside_their_samples():
+    order = np.random.default_rng(0).permutation(150)
+    samples, y, is_other = X[order], Y[order], Y[order] != 2
+    params = {"multi_class": "ovo", "eps": 1e-6, "random_state": 0}
+    linear = margins.MarginClassifier(**params).fit(samples, y, is_other.astype(float))
+    signs = np.where(y == 0, 1, -1)
+    assert_allclose((signs * linear.dual_coef_[0]) @ samples, linear.coef_[0], atol=1e-3)
+    curved = margins.MarginClassifier(kernel="rbf", **params).fit(samples, y, is_other.astype(float))
+    assert_array_equal(np.sign(curved.dual_coef_[0]), signs[curved.support_])
+    assert_array_equal(curved.predict(samples[is_other]), y[is_other])
+
+
 def test_a_fit_continues_from_one_without_a_class():
     for params in ({"penalize_intercept": False}, {"kernel": "rbf"}, {"multi_class": "ovo"}):
         classifier = margins.MarginClassifier(warm_start=True, random_state=0, **params)
