@@ -175,6 +175,15 @@ def test_random_labels_end_by_the_proof_that_nothing_can_be_won(seed):
     assert fitted.converged_ and fitted.certificates_[0].improvement == 1
 
 
+@pytest.mark.parametrize(("seed", "C", "n_rare"), [(1, 1e-4, 1), (3, 1e-2, 3), (26, 0.5, 1)])
+def test_a_rare_class_amid_the_other_ends_by_that_proof(seed, C, n_rare):
+    """Newton steps leave more of the sum of the samples than the proof allows."""
+    X, y = np.random.default_rng(seed).normal(size=(200, 5)), np.arange(200) < n_rare
+    X[:n_rare] *= 0.3
+    fitted = make(loss="hinge", C=C, penalize_intercept=False, random_state=0).fit(X, y)
+    assert fitted.converged_ and fitted.certificates_[0].improvement == 1
+
+
 def test_the_hard_margin_wins_all_or_nothing():
     separable = make(C=np.inf).fit([[1.0], [-1.0]], [0, 1])
     assert separable.certificates_[0].improvement == 1

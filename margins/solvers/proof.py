@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from margins._update import BinaryData, WeightVector
-from margins.certificate import Certificate, Standing, features_sqnorm
-from margins.data._passes import combination, mean_of
+from margins.certificate import ACCURACY, Certificate, Standing, features_sqnorm
+from margins.data._passes import combination, mean_of, products
 from margins.data.binary_data import of_each
 from margins.losses import Loss
 from margins.losses._accurate import kernel_scores, label_sum, scores
@@ -491,6 +491,11 @@ ROUNDINGS = 10
 WEAKEST = 1e-4
 CLOSE = 1e-4
 ROUNDING = 1e-13  # of objectives
+# With a free intercept, free dual variables are moved at most MAX_MOVES times, each in MOVE_STEPS steps
+# of least squares, until the samples cancel; not if what is left of them exceeds FAR times its limit.
+MAX_MOVES = 3
+MOVE_STEPS = 50
+FAR = 1e3
 # A dual variable at most this share below its upper bound is at the bound.
 NEAR = 1e-12
 
@@ -522,6 +527,10 @@ def accurate_gap(claim, products, bounds, constant, scale):
         return math.inf
     if is_nothing(constant, bounds.dual, length, limit, error):
         return 0.0
+    if data.has_free_intercept and not (data.rows.is_kernel or loss.is_smooth):
+        is_near = constant - bounds.dual <= ACCURACY * constant
+        if is_near and _cancels(constant, dual, data, of_each(loss.upper, len(data))):
+            return 0.0
     if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
         sums = scale * hypothesis.label_sum - label_sum(dual, data.signs)
         intercept = data.sq_intercept_scaling * sums - scale * claim.theta
@@ -543,6 +552,33 @@ def cancelled(dual, data):
 def is_nothing(constant, dual, length, limit, error=0.0):
     """Return whether no model is better than the best constant classifier, as far as can be computed."""
     return constant - dual <= SAME_OBJECTIVE * constant + error and length <= limit
+
+
+def _cancels(constant, dual, data, upper):
+    """Return whether moves of free dual variables prove that no model is better than a constant one.
+
+    The samples of the class with the smaller penalties then have a loss of 2 and are at their bounds.
+    """
+    is_at_bound, every = data.signs * (upper @ data.signs) < 0, np.arange(len(data), dtype=np.int32)
+    dual, spread = np.where(is_at_bound, upper, dual), _spread(data)
+    for n_moves in range(MAX_MOVES + 1):
+        a, total = combination(data, every, dual), float(dual.sum())
+        length, limit = np.linalg.norm(a[: data.rows.n_features]), CANCELLED_OF_SPREAD * total * spread
+        if n_moves > 0 and is_nothing(constant, total - 0.5 * length**2, length, limit):
+            return True
+        free = np.flatnonzero((dual > 0) & (dual < upper)).astype(np.int32)
+        if length > FAR * limit or n_moves == MAX_MOVES or len(free) == 0:
+            return False
+        from scipy.sparse.linalg import LinearOperator, lsqr  # few fits need it
+
+        sums = LinearOperator(
+            (len(a), len(free)),
+            matvec=lambda moves, free=free: combination(data, free, moves),
+            rmatvec=lambda w, free=free: products(data, free, w),
+            dtype=float,
+        )
+        dual[free] += lsqr(sums, -a, atol=0, btol=0, iter_lim=MOVE_STEPS)[0]
+        dual = _snapped(np.clip(dual, 0, upper), upper, data)
 
 
 def _is_below_noise(constant, dual_value, dual, data):
