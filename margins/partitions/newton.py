@@ -30,8 +30,10 @@ from margins.solvers.history import Epoch
 from margins.solvers.outcome import Outcome
 from margins.solvers.proof import (
     CANCELLED,
+    CANCELLED_OF_SPREAD,
     NEGLIGIBLE,
     ROUNDINGS,
+    SAME_OBJECTIVE,
     SMALL,
     PrimalPoint,
     is_nothing,
@@ -52,6 +54,7 @@ class NewtonRun:
         if summary.has_free_intercept:
             self._ridge[-1] = 0
         self._w, self._primal, self._dual = start.w, math.inf, -math.inf
+        self._spread = start.spread
         self._last_primal = math.inf  # at the last point evaluated
         self._standing = Standing(summary.constant, 0.0)
         self._point = self._sums = None  # the last point evaluated, and its sums
@@ -293,6 +296,8 @@ class NewtonRun:
         rounding = unit_of(self.data.n_samples) * total
         own_length, length = self._length_of_features(sums.combination), length + rounding
         limit = ROUNDINGS * rounding if is_free else self._cancelled(sums)
+        if is_free and self.data.constant - self._dual <= SAME_OBJECTIVE * self.data.constant:
+            limit = max(limit, CANCELLED_OF_SPREAD * sums.dual_sum * self._spread)
         if is_nothing(self.data.constant, self._dual, own_length, limit):
             return 0.0
         if not is_free:

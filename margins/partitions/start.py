@@ -18,6 +18,7 @@ from margins.losses._smoothed import SmoothLoss, smoothing_curvature
 from margins.partitions.samples import codes_among
 from margins.solvers.newton._dense_hessian import DenseHessian
 from margins.solvers.newton._objective import Objective
+from margins.solvers.proof import spread_of
 from margins.solvers.specification import Specification
 from margins.training.training_set import binary_problem
 from margins.tuning import TUNING
@@ -29,6 +30,7 @@ class Start(NamedTuple):
     w: np.ndarray  # float64, shape (n,)
     factor: float  # multiple of the curvature of a smoothed loss
     max_primal: float = math.inf  # if the objective over all samples exceeds it, it was misleading
+    spread: float = 0.0  # of the subsample around its mean; 0: not known
 
 
 def start_at_zero(n_weights, loss):
@@ -93,6 +95,6 @@ def start_of(subsample, problem, setting, required_gap):
         objective = Objective(data, all_samples, zero, 0.0, zero, np.zeros(m), losses, hessian)
         objective.minimise(gap, 0.0, TUNING.partitions.subsample_steps)
     if not objective.gap <= gap * objective.value:
-        return start_at_zero(setting.n_weights, loss)
+        return start_at_zero(setting.n_weights, loss)._replace(spread=spread_of(data))
     limit = tuning.max_objective_ratio * (objective.value + objective.gap)
-    return Start(objective.w, losses.factor, limit)
+    return Start(objective.w, losses.factor, limit, spread_of(data))

@@ -514,7 +514,7 @@ def accurate_gap(claim, products, bounds, constant, scale):
         if data.has_free_intercept:
             limit = ROUNDINGS * rounding
             if constant - bounds.dual <= SAME_OBJECTIVE * constant:
-                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * _spread(data))
+                limit = max(limit, CANCELLED_OF_SPREAD * float(dual.sum()) * spread_of(data))
     elif _is_below_noise(constant, bounds.dual, dual, data):
         return 0.0
     elif hypothesis is weights:
@@ -560,7 +560,7 @@ def _cancels(constant, dual, data, upper):
     The samples of the class with the smaller penalties then have a loss of 2 and are at their bounds.
     """
     is_at_bound, every = data.signs * (upper @ data.signs) < 0, np.arange(len(data), dtype=np.int32)
-    dual, spread = np.where(is_at_bound, upper, dual), _spread(data)
+    dual, spread = np.where(is_at_bound, upper, dual), spread_of(data)
     for n_moves in range(MAX_MOVES + 1):
         a, total = combination(data, every, dual), float(dual.sum())
         length, limit = np.linalg.norm(a[: data.rows.n_features]), CANCELLED_OF_SPREAD * total * spread
@@ -589,7 +589,7 @@ def _is_below_noise(constant, dual_value, dual, data):
     return math.sqrt(2 * max(won, 0.0)) <= WEAKEST * float(dual.sum()) * data.rows.blocks.spread
 
 
-def _spread(data):
+def spread_of(data):
     """Return the root mean square of the distances of samples from their mean; 0 if it is rounding."""
     mean = mean_of(data)
     square = float(data.ordinary_sqnorms.mean()) - data.sq_intercept_scaling
