@@ -14,6 +14,7 @@ cdef class Columns:
 
 cdef class Model:
     cdef readonly Py_ssize_t n
+    cdef readonly int n_sweeps
     cdef Py_ssize_t rank             # of H at most, beside a diagonal without zeros; otherwise n
     cdef Py_ssize_t few              # faces of at most so many coordinates have a Cholesky factor
     cdef double[::1] z, gradient, diagonal

@@ -197,6 +197,7 @@ cdef class Model:
                 n_same = n_same + 1 if n_moving == n_before else 0
                 n_sweeps += 1
                 total += gain
+        self.n_sweeps = n_sweeps
         return total
 
     cdef double _sweep(self, const int32_t[::1] candidates, Py_ssize_t n, Py_ssize_t* n_moving) noexcept nogil:

@@ -7,9 +7,14 @@ gains more than the objective.
 
 Weights that would stay at a kink of r or at a bound are left out of a step; the gradient is over all
 weights, so they join when they matter. The first steps are for a smaller C, whose optimum has few
-weights or is reached in few steps. C grows when what is left of its problem is at most its objective
-or, once many steps have been short, a tenth of it. It need not grow to the end where all dual
-variables stay below their bounds: a larger C then changes nothing.
+weights or is reached in few steps. C grows when what is left of its problem is at most its objective.
+It need not grow to the end where all dual variables stay below their bounds: a larger C then changes
+nothing.
+
+A smooth loss is smoothed, too, as soon as steps are hard: with D_k for its dual variables, around an
+estimate c_k of them, it is max over alpha of alpha s - D_k alpha^2 / 2 - (alpha - c_k)^2 / (2 sigma_k).
+With more weights than samples and a large C, 1 / D_k is so large that every step changes which samples
+have a loss.
 
 If r* is finite for all vectors (a ridge, or bounds), the dual variables at w are feasible. Otherwise
 they are multiplied by the largest t <= 1 for which it is. At the optimum t = 1; near it, t is as far
@@ -56,11 +61,10 @@ SMALLEST, LARGEST = 1e-5, 1e6
 # smoothed less if that share of what was left when it was solved last is still left.
 SOLVED, SLOW = 0.1, 0.5
 # C grows if steps may close no more than this share of the objective for the present C, or after so many
-# steps in a row that close none of it. After so many short steps for a smooth loss, C is divided again,
-# at most by so much, and the other share counts: with more weights than samples and a large C, the
-# samples with a loss change too much from step to step.
-FOLLOWED, FOLLOWED_CLOSELY = 1.0, 0.1
-MOST_STALLED, MOST_SHORT, BACK = 5, 10, 1e4
+# steps in a row that close none of it.
+FOLLOWED, MOST_STALLED = 1.0, 5
+# A smooth loss is smoothed after so many short steps, or one with more sweeps over many weights.
+MOST_SHORT, MOST_SWEEPS = 3, 30
 # A dual variable above this share of its bound may be at it at the optimum.
 NEAR_BOUND = 0.5
 # An l1 that is smaller, relative to the ridge, leaves most weights: the first C is the whole one.
@@ -107,11 +111,11 @@ class ProximalNewtonSolver(Solver):
             alpha = np.minimum(run.dual_scale * run.weights.dual, upper)
         else:
             self.w, alpha = self._start[0].copy(), np.minimum(self._start[1], upper)
+        self._is_smoothed, self._centre = not loss.is_smooth, np.array(alpha)
         if loss.is_smooth:
-            curvature, self._centre = of_each(1 / loss.diag, m), None
+            curvature = of_each(1 / loss.diag, m)
         else:
             curvature = smoothing_curvature(upper, data.ordinary_sqnorms)
-            self._centre = np.array(alpha)
         self._curvature, self._upper, total = curvature, upper, float(curvature.sum())
         self._set_divisor(1.0)
         self.alpha, self._free = np.empty(m), np.empty(m, dtype=np.int8)
@@ -133,18 +137,18 @@ class ProximalNewtonSolver(Solver):
         squares = LEAST * squares
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
-        self._last_residual, self._followed, self._n_short = math.inf, FOLLOWED, 0
+        self._last_residual, self._n_short = math.inf, 0
         self._aim = self._newton.gap_share
-        self._share, self._floor = 1.0 if self._losses.is_smoothed else SMALLEST, 1.0
+        self._share, self._floor = 1.0 if self._is_smoothed else SMALLEST, 1.0
         with one_thread():
             self.margins = products(data, self._all, self.w) if self.w.any() else np.zeros(m)
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
             is_cold = self._start is None and run.weights.dual_sum == 0
-            self._largest_divisor = self._first_divisor() if is_cold else 1.0
-            if self._largest_divisor > 1:
-                self._change_divisor(self._largest_divisor)
+            divisor = self._first_divisor() if is_cold else 1.0
+            if divisor > 1:
+                self._change_divisor(divisor)
 
     def _move_intercept(self, curvature):
         """Move a penalised intercept, at most to its best value: the losses curve no more than this."""
@@ -164,7 +168,7 @@ class ProximalNewtonSolver(Solver):
             if len(sizes):
                 largest = float(np.max(np.abs(self._total[sizes]) / terms.l1[sizes]))
                 largest *= self._tuning.first_divisor
-            elif self._losses.is_smoothed or self._n > len(self._data):
+            elif self._is_smoothed or self._n > len(self._data):
                 # With more weights than samples, a step fits those that are free, and frees others.
                 step = np.where(terms.ridge > 0, self._total[: self._n] / terms.ridge, 0.0)
                 step = np.append(step, np.zeros(len(self.w) - self._n))
@@ -176,17 +180,17 @@ class ProximalNewtonSolver(Solver):
     @property
     def _is_inside(self):
         """True if no dual variable of a smoothed loss is near its bound: a larger C changes nothing."""
-        if not self._losses.is_smoothed:
+        if self._loss.is_smooth:
             return False
         return not (self._divisor * self.alpha > NEAR_BOUND * self._upper).any()
 
     def _change_divisor(self, divisor):
         """Divide C by another number from now on."""
         ratio = self._divisor / divisor
-        if self._losses.is_smoothed and self._divisor > 1:
+        if self._is_smoothed and self._divisor > 1:
             self._centre[:] = self.alpha
         self._set_divisor(divisor)
-        if self._losses.is_smoothed:
+        if self._is_smoothed:
             self._evaluate()
         else:
             self.alpha *= ratio
@@ -197,9 +201,10 @@ class ProximalNewtonSolver(Solver):
         """Divide C by a number, and smooth a loss to suit dual variables as large as now."""
         self._divisor, self._current = divisor, self._terms
         upper, curvature, factor = self._upper, self._curvature, 1.0
-        if self._centre is not None:
-            used = upper > 0
-            largest = divisor * float(np.max(self._centre[used] / upper[used]))
+        if self._is_smoothed:
+            scale = curvature if self._loss.is_smooth else upper
+            used = scale > 0
+            largest = divisor * float(np.max(self._centre[used] / scale[used]))
             factor = self._newton.first_factor * (min(largest, 1.0) or 1.0)
         if divisor > 1:
             upper, curvature = upper / divisor, curvature / divisor
@@ -207,8 +212,17 @@ class ProximalNewtonSolver(Solver):
                 ridge, l1 = self._terms.ridge.copy(), self._terms.l1.copy()
                 ridge[-1], l1[-1] = ridge[-1] / divisor, l1[-1] / divisor
                 self._current = self._terms._replace(ridge=ridge, l1=l1)
-        self._losses = SmoothLoss(self._centre, upper, curvature, factor, not self._loss.is_smooth)
         self._sizes = upper, curvature
+        self._smooth(factor)
+
+    def _smooth(self, factor):
+        """Smooth the loss around the centre: a larger factor is closer to it."""
+        self._factor, self._at_margin = factor, self._centre
+        if not self._is_smoothed:
+            self._at_margin, factor = None, 1.0
+        elif self._loss.is_smooth:  # it is one of its kind, with D_k + 1 / sigma_k for D_k
+            self._at_margin, factor = self._centre / (1 + factor), factor / (1 + factor)
+        self._losses = SmoothLoss(self._at_margin, *self._sizes, factor, not self._loss.is_smooth)
 
     def _evaluate(self):
         """Compute the dual variables and their sum at w, and what they prove."""
@@ -217,7 +231,7 @@ class ProximalNewtonSolver(Solver):
             shift = self._losses.shift(self.margins, data.signs)
             self.w[-1] += shift / self._rho
             self.margins += shift * data.signs
-        self._residual = self._losses.evaluate(self.margins, self.alpha, self._free)[0]
+        self._losses.evaluate(self.margins, self.alpha, self._free)
         self._total = combination(data, self._all, self.alpha)
         self._bound()
 
@@ -225,15 +239,18 @@ class ProximalNewtonSolver(Solver):
         """Compute what the weights and the dual variables prove."""
         terms, a, w = self._terms, self._total[: self._n], self.w[: self._n]
         dual_sum, square = float(self.alpha.sum()), float(self.alpha @ (self._loss.diag * self.alpha))
-        _, value, gap_of_terms = bound(terms, w, a, dual_sum, square)
+        t, value, gap_of_terms = bound(terms, w, a, dual_sum, square)
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
-        penalty, losses = value_of(terms, w), self._loss.value(self.margins)
+        penalty, losses, d = value_of(terms, w), self._loss.value(self.margins), self._divisor
         self._gap = penalty + losses - self._best.value
+        # What less smoothing may close: h(s) + h*(alpha) - alpha s, summed.
+        left = losses / d + 0.5 * d * square - (dual_sum - float(self.alpha @ self.margins))
+        self._residual = max(left, 0.0) if self._is_smoothed else 0.0
         # What steps may close: the gap of r, and of the losses where dual variables must be scaled.
-        primal = penalty + losses / self._divisor
-        self._unsolved = max(gap_of_terms, primal - value - self._residual)
-        self._is_followed = self._unsolved <= self._followed * primal
+        primal, dual = penalty + losses / d, value - 0.5 * (d - 1) * t * t * square
+        self._unsolved = max(gap_of_terms, primal - dual - self._residual)
+        self._is_followed = self._unsolved <= FOLLOWED * primal
 
     @property
     def end(self):
@@ -248,7 +265,7 @@ class ProximalNewtonSolver(Solver):
                 if self._gap <= share * self._best.value or time_is_over():
                     break
                 is_final = self._divisor == 1 or self._is_inside
-                is_smoothed = self._losses.is_smoothed and is_final
+                is_smoothed = self._is_smoothed and is_final
                 if is_final:
                     self._current = self._terms
                 is_solved = self._unsolved <= SOLVED * self._residual or not has_moved
@@ -259,11 +276,12 @@ class ProximalNewtonSolver(Solver):
                     growth = smoothing_growth if self._residual > SLOW * self._last_residual else 1.0
                     growth, n_same = 1 / smoothing_growth if is_hard else growth, 0
                     self._last_residual = self._residual
-                    self._losses.recentre(self.alpha, growth)
+                    self._centre[:] = self.alpha
+                    self._smooth(growth * self._factor)
                     self._evaluate()
                     n_passes += 1
                 has_moved = self._step() or not is_final
-                if self._changes_c(n_stalled):
+                if self._changes_problem(n_stalled):
                     has_moved, least, n_stalled = True, math.inf, 0
                 n_passes += 3
                 left = self._gap if self._divisor == 1 else self._unsolved
@@ -285,11 +303,12 @@ class ProximalNewtonSolver(Solver):
             len(self._data), n_accesses, primal=point, dual_is_feasible=True, is_exhausted=is_over
         )
 
-    def _changes_c(self, n_stalled):
-        """Let C grow, or shrink once if steps are short; return whether it has changed."""
-        if self._n_short >= MOST_SHORT and self._followed == FOLLOWED:
-            self._followed = FOLLOWED_CLOSELY
-            self._change_divisor(min(BACK * self._divisor, self._largest_divisor))
+    def _changes_problem(self, n_stalled):
+        """Smooth a loss where steps are hard, or let C grow; return whether one of them has changed."""
+        if self._n_short >= MOST_SHORT and not self._is_smoothed:
+            self._is_smoothed, self._centre[:] = True, self.alpha
+            self._set_divisor(self._divisor)
+            self._evaluate()
             return True
         if self._divisor == 1 or not (self._is_followed or n_stalled >= MOST_STALLED) or self._is_inside:
             return False
@@ -310,7 +329,7 @@ class ProximalNewtonSolver(Solver):
             factor = 0.1 if won > 0.5 * gain else 1 if won >= 0.1 * gain else 10
             self._share = max(factor * self._share, SMALLEST)
             if won < 0.1 * gain:
-                self._n_short += self._loss.is_smooth
+                self._n_short += 1
                 self._floor = min(10 * self._floor, 1.0)
             elif won > STIFF * gain:
                 self._floor = max(0.1 * self._floor, SMALLEST)
@@ -378,11 +397,11 @@ class ProximalNewtonSolver(Solver):
     def _objective(self, w, margins):
         """Return the objective with the losses smoothed."""
         value, (upper, curvature) = value_of(self._current, w[: self._n]), self._sizes
-        if self._loss.is_smooth:
+        if not self._is_smoothed:
             return value + self._loss.value(margins) / self._divisor
         sigma, slacks = self._losses.factor * curvature, 1 - margins
-        alpha = np.clip(self._centre + sigma * slacks, 0, upper)
-        change = alpha - self._centre
+        alpha = np.clip(self._at_margin + sigma * slacks, 0, upper)
+        change = alpha - self._at_margin
         return value + float(alpha @ slacks - 0.5 * (change @ (change / sigma)))
 
     def _candidates(self):
@@ -402,6 +421,9 @@ class ProximalNewtonSolver(Solver):
         few = tuning.max_sweeps_of_face
         many = few if self._is_stored else tuning.max_sweeps_of_columns
         gain = model.minimise(candidates, tuning.tolerance, tuning.max_sweeps, few, many)
+        if model.n_sweeps > MOST_SWEEPS and self._n > len(self._data):
+            n_used = np.count_nonzero(self.w[:n] != self._terms.centre)
+            self._n_short += MOST_SHORT * (n_used > len(self._data))
         direction = np.zeros(len(self.w))
         direction[:n] = model.point - self.w[:n]
         if self._is_free:

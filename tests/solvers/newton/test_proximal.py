@@ -330,6 +330,18 @@ def test_a_large_c_of_the_squared_hinge_loss_with_few_samples(penalty):
     y = (X / X.std(axis=0))[:, :9].sum(axis=1) + 3 * rng.standard_normal(80) > 7.2
     fit = margins.MarginClassifier(penalty=penalty, C=1e3, eps=1e-2, penalize_intercept=False).fit(X, y)
     assert fit.converged_ and fit.n_accesses_ < 600 * len(X)  # 5,000 to 30,000 without
+    fit = margins.MarginClassifier(penalty=penalty, C=1e5, eps=1e-4, penalize_intercept=False).fit(X, y)
+    assert fit.converged_ and fit.n_accesses_ < 1000 * len(X)
+
+
+@pytest.mark.parametrize("penalty", [Prior(0.1), Weighted(2.0)])
+def test_a_smooth_loss_is_smoothed_where_its_steps_are_hard(penalty):
+    """A ridge alone, more weights than samples, features in different units: all samples matter."""
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((60, 300))) * 10.0 ** rng.uniform(0, 2, 300)
+    y = (X / X.std(axis=0))[:, :9].sum(axis=1) + 30 * rng.standard_normal(60) > 7.2
+    fit = margins.MarginClassifier(penalty=penalty, C=1e3, eps=1e-2).fit(X, y)
+    assert fit.converged_ and fit.n_accesses_ < 400 * len(X)  # 1,400 and more in 5 s otherwise
 
 
 @pytest.mark.parametrize(("loss", "seed"), [("squared_hinge", 12), ("squared_hinge", 36), ("hinge", 11)])
