@@ -202,25 +202,30 @@ class NewtonRun:
         sums, factor = self._base_sums, self._factor(base, sums_index)
         if not self._is_stored:
             return (yield from self._conjugate_gradients(base, sums_index))
-        matrix = factor * sums.hessian
-        np.einsum("ii->i", matrix)[:] += self._ridge_of(matrix[-1, -1])
+        matrix, gradient = factor * sums.hessian, self._gradient(base, sums)
+        np.einsum("ii->i", matrix)[:] += self._ridge_of(matrix[-1, -1], gradient[-1])
         with one_thread_for(matrix.size):
             try:
                 cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
             except LinAlgError:
                 return None
-            step = cho_solve(cholesky, -self._gradient(base, sums), check_finite=False)
+            step = cho_solve(cholesky, -gradient, check_finite=False)
         return step if np.isfinite(step).all() else None
 
-    def _ridge_of(self, curvature):
-        """Return the penalty's part of the Hessian's diagonal; 0 for a free intercept with curvature."""
-        return self._ridge if curvature > 0 else 1.0
+    def _ridge_of(self, curvature, slope):
+        """Return the penalty's part of the Hessian's diagonal, given the last weight's derivatives."""
+        if curvature > 0 or self._ridge[-1] > 0:
+            return self._ridge
+        # No sample holds the free intercept: it moves all scores by 1, or as far as the objective falls.
+        ridge = self._ridge.copy()
+        ridge[-1] = abs(slope) * math.sqrt(self.data.sq_intercept_scaling) or 1.0
+        return ridge
 
     def _conjugate_gradients(self, base, sums_index):
         """Return the direction by conjugate gradients, preconditioned by the diagonal."""
         sums, factor, tuning = self._base_sums, self._factor(base, sums_index), self._tuning
         residual = -self._gradient(base, sums)
-        ridge = self._ridge_of(sums.hessian[-1])
+        ridge = self._ridge_of(sums.hessian[-1], residual[-1])
         scale = 1 / (ridge + factor * sums.hessian)
         limit = tuning.residual * math.sqrt(float(residual @ residual))
         solution, scaled = np.zeros(len(residual)), scale * residual

@@ -135,7 +135,7 @@ def test_samples_without_any_element_have_a_proof(loss, n_features):
     assert fit.converged_ and fit.certificates_[0].dual == 6
 
 
-@pytest.mark.parametrize(("C", "n_rare"), [(0.01, 1), (0.5, 2)])
+@pytest.mark.parametrize(("C", "n_rare"), [(1e-4, 6), (0.01, 1), (0.5, 2)])
 def test_a_rare_class_amid_the_other_ends_by_the_proof_that_nothing_can_be_won(C, n_rare):
     X, y = np.random.default_rng(0).normal(size=(200, 5)), np.arange(200) < n_rare
     X[:n_rare] *= 0.3
