@@ -24,6 +24,7 @@ A free intercept has no regulariser; a penalised one has the numbers ridge and l
 
 import copy
 import difflib
+import functools
 import inspect
 import math
 import reprlib
@@ -174,9 +175,15 @@ class Regulariser:
         """
         return self
 
+    @classmethod
+    @functools.cache
+    def _parameters(cls) -> Mapping[str, inspect.Parameter]:
+        """Return the parameters of the constructor by name; every fit asks for them."""
+        return inspect.signature(cls).parameters
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name (dict); deep: those of `penalty` as penalty__NAME, too."""
-        names = inspect.signature(type(self)).parameters
+        names = self._parameters()
         params = {name: getattr(self, name) for name in names if hasattr(self, name)}
         if deep and isinstance(inner := params.get("penalty"), Regulariser):
             params |= {f"penalty__{name}": value for name, value in inner.get_params().items()}
@@ -190,7 +197,7 @@ class Regulariser:
         TypeError, ValueError
             If the constructor does not have a parameter (ValueError), or does not allow the values.
         """
-        changed, valid = self.get_params(deep=False), inspect.signature(type(self)).parameters
+        changed, valid = self.get_params(deep=False), self._parameters()
         unknown = valid.keys() - changed.keys() - params.keys()
         if unknown:
             names = ", ".join(sorted(unknown))
