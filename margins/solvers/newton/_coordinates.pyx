@@ -55,6 +55,7 @@ cdef class Columns:
         cdef double[::1] row = np.empty(longest), values
         cdef int32_t[::1] columns = np.empty(longest, dtype=np.int32), samples
         cdef Py_ssize_t[::1] starts = np.zeros(d + 1, dtype=np.intp)
+        cdef bint is_dense
         self.n_samples, self.n_features = len(data), d
         with nogil:
             for k in range(self.n_samples):

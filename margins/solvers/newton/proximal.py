@@ -101,13 +101,14 @@ class ProximalNewtonSolver(Solver):
         self._rho, self._is_free = math.sqrt(data.sq_intercept_scaling), data.has_free_intercept
         penalty = run.problem.penalty
         self._terms = penalty.terms_of(data)
-        self._n = len(self._terms.ridge)
+        self._n, bounds = len(self._terms.ridge), self._terms[3:]
+        self._is_bounded = bool(np.isfinite(bounds).any())
         upper = of_each(loss.upper, m)
         if self._start is None:
-            a = run.dual_scale * run.weights.weights[: self._n]
+            a = np.append(run.weights.weights, self._rho * run.weights.label_sum)[: self._n]
             self.w = np.zeros(data.rows.n_features + (self._rho > 0))
-            best = self._terms.weights(np.append(a, np.zeros(self._n - len(a))))
-            self.w[: self._n] = np.where(np.isfinite(best), best, np.clip(0.0, *self._terms[3:]))
+            best = self._terms.weights(run.dual_scale * a)
+            self.w[: self._n] = np.where(np.isfinite(best), best, np.clip(0.0, *bounds))
             alpha = np.minimum(run.dual_scale * run.weights.dual, upper)
         else:
             self.w, alpha = self._start[0].copy(), np.minimum(self._start[1], upper)
@@ -243,6 +244,7 @@ class ProximalNewtonSolver(Solver):
         if value > self._best.value:
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
         penalty, losses, d = value_of(terms, w), self._loss.value(self.margins), self._divisor
+        self._losses_at_w = losses
         self._gap = penalty + losses - self._best.value
         # What less smoothing may close: h(s) + h*(alpha) - alpha s, summed.
         left = losses / d + 0.5 * d * square - (dual_sum - float(self.alpha @ self.margins))
@@ -318,7 +320,7 @@ class ProximalNewtonSolver(Solver):
     def _step(self):
         """Take one step over the weights that may matter; return False if w stays."""
         before = self.w
-        objective = self._objective(before, self.margins)
+        objective = self._objective(before, self.margins, self._losses_at_w)
         while self._share <= LARGEST:
             direction, gain = self._direction(self._candidates())
             if not (gain > 0 and np.isfinite(direction).all()):
@@ -359,7 +361,8 @@ class ProximalNewtonSolver(Solver):
     def _moved(self, step, objective):
         """Return the weights after a step, their w.y_k, and by how much the objective is less."""
         w, n = self.w + step, self._n
-        w[:n] = np.clip(w[:n], *self._terms[3:])
+        if self._is_bounded:
+            w[:n] = np.clip(w[:n], *self._terms[3:])
         margins = self._margins_at(w)
         return w, margins, objective - self._objective(w, margins)
 
@@ -394,11 +397,11 @@ class ProximalNewtonSolver(Solver):
             t = lengths.after(t, derivative, curvature or abs(derivative))
         return low
 
-    def _objective(self, w, margins):
-        """Return the objective with the losses smoothed."""
+    def _objective(self, w, margins, losses=None):
+        """Return the objective with the losses smoothed; losses: their sum without, if it is known."""
         value, (upper, curvature) = value_of(self._current, w[: self._n]), self._sizes
         if not self._is_smoothed:
-            return value + self._loss.value(margins) / self._divisor
+            return value + (self._loss.value(margins) if losses is None else losses) / self._divisor
         sigma, slacks = self._losses.factor * curvature, 1 - margins
         alpha = np.clip(self._at_margin + sigma * slacks, 0, upper)
         change = alpha - self._at_margin

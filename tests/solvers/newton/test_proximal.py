@@ -419,6 +419,16 @@ class Grown(Regulariser):
         return super().terms(n_features)._replace(ridge=1.0 + np.arange(n_features))
 
 
+@pytest.mark.parametrize(("loss", "most"), [("hinge", 20), ("squared_hinge", 5)])
+def test_a_warm_start_is_the_last_optimum_with_its_intercept(loss, most):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 10))
+    y = X[:, 0] + 2 + rng.standard_normal(200) > 0
+    fit = margins.MarginClassifier(loss=loss, penalty=ElasticNet(0.5), eps=1e-6, warm_start=True)
+    n_cold = fit.fit(X, y).n_accesses_
+    assert fit.fit(X, y).n_accesses_ <= most * len(X) <= n_cold / 4
+
+
 def test_a_plug_in_is_a_weighted_ridge():
     X, y = samples(11)
     weights = np.sqrt(1.0 + np.arange(8))
