@@ -101,15 +101,18 @@ class ProximalNewtonSolver(Solver):
         self._rho, self._is_free = math.sqrt(data.sq_intercept_scaling), data.has_free_intercept
         penalty = run.problem.penalty
         self._terms = penalty.terms_of(data)
-        self._n, bounds = len(self._terms.ridge), self._terms[3:]
-        self._is_bounded = bool(np.isfinite(bounds).any())
+        self._n = len(self._terms.ridge)
+        self._is_bounded = bool(np.isfinite(self._terms[3:]).any())
         upper = of_each(loss.upper, m)
-        if self._start is None:
+        is_cold = self._start is None
+        if is_cold:
+            # Without a ridge, dual variables do not tell the weights.
+            is_cold = run.weights.dual_sum == 0 or not self._terms.ridge.all()
+            scale = 0.0 if is_cold else run.dual_scale
             a = np.append(run.weights.weights, self._rho * run.weights.label_sum)[: self._n]
             self.w = np.zeros(data.rows.n_features + (self._rho > 0))
-            best = self._terms.weights(run.dual_scale * a)
-            self.w[: self._n] = np.where(np.isfinite(best), best, np.clip(0.0, *bounds))
-            alpha = np.minimum(run.dual_scale * run.weights.dual, upper)
+            self.w[: self._n] = self._terms.weights(scale * a)
+            alpha = np.minimum(scale * run.weights.dual, upper)
         else:
             self.w, alpha = self._start[0].copy(), np.minimum(self._start[1], upper)
         self._is_smoothed, self._centre = not loss.is_smooth, np.array(alpha)
@@ -146,7 +149,6 @@ class ProximalNewtonSolver(Solver):
             if self._start is None and self._n > data.rows.n_features:
                 self._move_intercept(total)
             self._evaluate()
-            is_cold = self._start is None and run.weights.dual_sum == 0
             divisor = self._first_divisor() if is_cold else 1.0
             if divisor > 1:
                 self._change_divisor(divisor)
