@@ -285,9 +285,10 @@ class ProximalNewtonSolver(Solver):
                     self._evaluate()
                     n_passes += 1
                 has_moved = self._step() or not is_final
+                n_passes += 3
                 if self._changes_problem(n_stalled):
                     has_moved, least, n_stalled = True, math.inf, 0
-                n_passes += 3
+                    continue
                 left = self._gap if self._divisor == 1 else self._unsolved
                 n_stalled = 0 if left < least else n_stalled + (n_same == 0 or not is_smoothed)
                 least = min(least, left)

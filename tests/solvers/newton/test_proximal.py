@@ -344,6 +344,18 @@ def test_a_smooth_loss_is_smoothed_where_its_steps_are_hard(penalty):
     assert fit.converged_ and fit.n_accesses_ < 400 * len(X)  # 1,400 and more in 5 s otherwise
 
 
+def wide(seed):
+    """More weights than samples, whose labels are mostly random."""
+    rng = np.random.default_rng(seed)
+    X = np.abs(rng.standard_normal((60, 150)))
+    return X, (X / X.std(axis=0))[:, :9].sum(axis=1) + 10 * rng.standard_normal(60) > 12
+
+
+def test_steps_on_a_loss_that_has_just_been_smoothed_may_lose_what_others_won():
+    fit = margins.MarginClassifier(penalty="l1", C=1e7, eps=1e-3, penalize_intercept=False)
+    assert fit.fit(*wide(9)).converged_
+
+
 @pytest.mark.parametrize(("loss", "seed"), [("squared_hinge", 12), ("squared_hinge", 36), ("hinge", 11)])
 def test_steps_whose_gain_is_below_the_rounding_of_objectives_are_taken(loss, seed):
     """The dual value, which needs |a| <= l1, is not as accurate as the objective yet."""
