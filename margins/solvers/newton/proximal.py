@@ -141,6 +141,7 @@ class ProximalNewtonSolver(Solver):
         squares = LEAST * squares
         self._least = np.where(squares > 0, squares, 1.0)
         self._best = DualPoint(np.zeros(m), np.zeros(len(self.w)), -math.inf)
+        self._lowest = math.inf, self.w  # the least objective, and its weights
         self._last_residual, self._n_short = math.inf, 0
         self._aim = self._newton.gap_share
         self._share, self._floor = 1.0 if self._is_smoothed else SMALLEST, 1.0
@@ -247,6 +248,8 @@ class ProximalNewtonSolver(Solver):
             self._best = DualPoint(self.alpha.copy(), self._total.copy(), value)
         penalty, losses, d = value_of(terms, w), self._loss.value(self.margins), self._divisor
         self._losses_at_w = losses
+        if penalty + losses < self._lowest[0]:
+            self._lowest = penalty + losses, self.w.copy()
         self._gap = penalty + losses - self._best.value
         # What less smoothing may close: h(s) + h*(alpha) - alpha s, summed.
         left = losses / d + 0.5 * d * square - (dual_sum - float(self.alpha @ self.margins))
@@ -259,14 +262,14 @@ class ProximalNewtonSolver(Solver):
     @property
     def end(self):
         """w and alpha at the end of the solver, from which another one may start."""
-        return self.w, self._best.alpha
+        return self._lowest[1], self._best.alpha
 
     def epoch(self, run):
         share, least = self._aim * run.required_gap, math.inf
         n_passes, n_stalled, n_same, has_moved, is_over = 2, 0, 0, True, False
         with one_thread():
             for _ in range(self._newton.max_steps):
-                if self._gap <= share * self._best.value or time_is_over():
+                if self._lowest[0] - self._best.value <= share * self._best.value or time_is_over():
                     break
                 is_final = self._divisor == 1 or self._is_inside
                 is_smoothed = self._is_smoothed and is_final
@@ -298,11 +301,15 @@ class ProximalNewtonSolver(Solver):
                     break
             if self._hessian is None:  # without the rounding of changes
                 self.margins = products(self._data, self._all, self.w)
+            w, margins = self.w, self.margins
+            if self._lowest[0] - self._best.value < self._gap:  # steps on a smoothed loss may lose
+                w = self._lowest[1]
+                margins = products(self._data, self._all, w)
         if n_passes == 2:  # no step: what certificates add for rounding is left
             self._aim *= 0.5
         alpha, total = self._best.alpha.copy(), self._best.total.copy()
         assign_balanced(run.weights, self._data, alpha, self._upper, total)
-        point = PrimalPoint(self.w, self.margins, self._rho, run.weights)
+        point = PrimalPoint(w, margins, self._rho, run.weights)
         n_accesses = n_passes * len(self._data)
         return EpochReport(
             len(self._data), n_accesses, primal=point, dual_is_feasible=True, is_exhausted=is_over

@@ -356,6 +356,14 @@ def test_steps_on_a_loss_that_has_just_been_smoothed_may_lose_what_others_won():
     assert fit.fit(*wide(9)).converged_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_that_ends_early_returns_its_best_weights():
+    penalty = ElasticNet(0.7)
+    fit = margins.MarginClassifier(penalty=penalty, C=1e7, max_iter=1, penalize_intercept=False)
+    (certificate,) = fit.fit(*wide(0)).certificates_
+    assert certificate.gap < 0.1  # 3,000 with the last weights
+
+
 @pytest.mark.parametrize(("loss", "seed"), [("squared_hinge", 12), ("squared_hinge", 36), ("hinge", 11)])
 def test_steps_whose_gain_is_below_the_rounding_of_objectives_are_taken(loss, seed):
     """The dual value, which needs |a| <= l1, is not as accurate as the objective yet."""
