@@ -33,7 +33,8 @@ def dual_coordinate_descent(run, shrinking=True):
 class PenalisedCoordinateSolver(Solver):
     """Dual coordinate descent for a regulariser with a ridge.
 
-    max_passes: an epoch is the last one as soon as its gap seems to need more passes.
+    max_passes: an epoch is the last one as soon as its gap seems to need more passes; the only epoch
+    of a run makes them all.
     """
 
     name = "dcd"
@@ -61,7 +62,7 @@ class PenalisedCoordinateSolver(Solver):
             value = bound(self._terms, w, passes.total, float(dual.sum()), square)[1]
             gap = value_of(self._terms, w) + loss.value(margins) - value
             required = run.required_gap * value
-            is_slow = gap * min(gap / before, 1.0) ** n_left > required
+            is_slow = run.max_iter > 1 and gap * min(gap / before, 1.0) ** n_left > required
             if gap <= required or is_slow or time_is_over():
                 break
         run.weights.assign(data, dual, passes.total)

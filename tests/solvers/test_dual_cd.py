@@ -298,3 +298,12 @@ def test_the_hinge_loss_with_a_ridge_and_a_small_c_needs_passes_alone():
         assert (fit.solver_, fit.converged_) == (solver, True)
     closer = margins.MarginClassifier(loss="hinge", penalty=ridge, C=0.05, eps=1e-9).fit(X, y)
     assert (closer.solver_, closer.converged_) == ("dcd + newton", True)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_only_epoch_of_a_fit_with_a_regulariser_has_all_passes():
+    X, y = two_clouds(m=200, d=20, distance=0.1)
+    params = {"loss": "hinge", "penalty": ElasticNet(0.1), "C": 0.05, "eps": 1e-9}
+    first, second = (margins.MarginClassifier(**params, max_iter=n).fit(X, y) for n in (1, 2))
+    assert (first.solver_, second.solver_) == ("dcd", "dcd + newton")
+    assert first.n_accesses_ == 10 * 200 and first.certificates_[0].gap < 0.01 and second.converged_
