@@ -149,7 +149,9 @@ class DaskExecutor(Executor):
 
     def _answers(self, setting, requests, indices, is_complete=False):
         n_read = 3 if is_complete else int(any(request.reads for request in requests))
-        message = self._on_cluster((setting, requests))
+        message = setting, requests
+        if self._client is not None and _nbytes(message) > SCATTERED_BYTES:
+            message = scattered(message, self._client)
         tasks = [
             self._task(_answer, index, message, index, *self._parts[index][:n_read]) for index in indices
         ]
@@ -173,12 +175,6 @@ class DaskExecutor(Executor):
         annotations = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         with dask.annotate(**annotations):
             return dask.delayed(function, pure=False, traverse=False)(*arguments)
-
-    def _on_cluster(self, value):
-        """Return a value, or, if it is large, its copy on the cluster."""
-        if self._client is None or _nbytes(value) <= SCATTERED_BYTES:
-            return value
-        return scattered(value, self._client)
 
     def _total(self, tasks):
         import dask
