@@ -7,14 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from margins.model_selection.intervals import (
-    CONFIDENCE,
-    ConfidenceInterval,
-    corrected_interval,
-    mean,
-    t_interval,
-    within_range,
-)
+from margins.model_selection import intervals
+from margins.model_selection.intervals import CONFIDENCE, ConfidenceInterval
 from margins.model_selection.study import Study
 from margins.model_selection.tables import Bold, Printed, estimate
 from margins.registry import name_of_path
@@ -70,10 +64,10 @@ class Comparison(Printed):
         study = self.studies[first]
         differences = study.scores(self.metric) - self.studies[second].scores(self.metric)
         values = differences.tolist()
-        interval = within_range(t_interval(values, self.confidence), self.metric, -1.0)
-        corrected = corrected_interval(values, *study.sizes, self.confidence)
-        corrected = within_range(corrected, self.metric, -1.0)
-        return Difference(first, second, differences, mean(values), interval, corrected)
+        interval = intervals.t_interval(values, self.confidence)
+        corrected = intervals.corrected_interval(values, *study.sizes, self.confidence)
+        both = (intervals.within_range(each, self.metric, -1.0) for each in (interval, corrected))
+        return Difference(first, second, differences, intervals.mean(values), *both)
 
     _kinds: ClassVar[tuple[str, ...]] = "algorithms", "pairs"
 
@@ -89,8 +83,8 @@ class Comparison(Printed):
         best = max(means, key=means.__getitem__)
         rows = []
         for name, study in self.studies.items():
-            intervals = study.interval, study.corrected_interval
-            numbers = [end for of in intervals for end in of(self.metric, self.confidence)]
+            both = study.interval, study.corrected_interval
+            numbers = [end for of in both for end in of(self.metric, self.confidence)]
             may_be_best = self._difference(best, name).corrected_interval.low <= 0
             row = {"algorithm": name, "mean": means[name], **dict(zip(ends, numbers, strict=True))}
             rows.append({**row, "may_be_best": may_be_best or means[name] == means[best]})
@@ -114,17 +108,16 @@ class Comparison(Printed):
         level = f"{100 * self.confidence:g} %"
         rows = [["", self.metric, f"{level} T interval", "corrected"]]
         for name, study in self.studies.items():
-            intervals = [
+            cells = [
                 _text(interval_of(self.metric, self.confidence))
                 for interval_of in (study.interval, study.corrected_interval)
             ]
-            rows.append([name, f"{study.mean(self.metric):z.4f}", *intervals])
+            rows.append([name, f"{study.mean(self.metric):z.4f}", *cells])
         pairs = [["", "difference", f"{level} T interval", "corrected"]]
         for difference in self.differences:
-            intervals = [_text(difference.interval, "+"), _text(difference.corrected_interval, "+")]
-            pairs.append(
-                [f"{difference.first} - {difference.second}", f"{difference.mean:+z.4f}", *intervals]
-            )
+            cells = [_text(difference.interval, "+"), _text(difference.corrected_interval, "+")]
+            names = f"{difference.first} - {difference.second}"
+            pairs.append([names, f"{difference.mean:+z.4f}", *cells])
         return "\n".join([aligned(rows, left=(0, 3)), "", aligned(pairs, left=(0, 3))])
 
     def __repr__(self) -> str:

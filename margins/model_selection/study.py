@@ -10,17 +10,11 @@ from sklearn.utils.metaestimators import _safe_split
 
 from margins.data.types import MatrixLike
 from margins.estimators.names import display_name_of_path
+from margins.model_selection import intervals
 from margins.model_selection.checks import Data
 from margins.model_selection.folds import part_of
 from margins.model_selection.grids import seeded_estimator, seeded_settings
-from margins.model_selection.intervals import (
-    CONFIDENCE,
-    ConfidenceInterval,
-    corrected_interval,
-    mean,
-    t_interval,
-    within_range,
-)
+from margins.model_selection.intervals import CONFIDENCE, ConfidenceInterval
 from margins.model_selection.records import decoded, encoded, from_text, record, timeless, to_text
 from margins.model_selection.tables import Printed, in_words, records_of, summary
 
@@ -113,7 +107,7 @@ class Table:
 
     def mean_scores(self, metric: str | None = None) -> NDArray[np.float64]:
         """Return means over the folds, by default of the deciding metric: shape (n_settings,)."""
-        return np.array([mean(row) for row in self.scores[metric or self.refit].tolist()])
+        return np.array([intervals.mean(row) for row in self.scores[metric or self.refit].tolist()])
 
     @property
     def best_index(self) -> int:
@@ -218,15 +212,15 @@ class Study(Printed):
 
     def mean(self, metric: str | None = None) -> float:
         """Return the mean score over the folds."""
-        return mean(self.scores(metric).tolist())
+        return intervals.mean(self.scores(metric).tolist())
 
     def interval(self, metric: str | None = None, confidence: float = CONFIDENCE) -> ConfidenceInterval:
         """Return the T interval of the mean, as used in the papers; see `t_interval`.
 
         It is cut off at 0 and 1 for a metric between these, such as the accuracy.
         """
-        interval = t_interval(self.scores(metric).tolist(), confidence)
-        return within_range(interval, metric or self.refit)
+        interval = intervals.t_interval(self.scores(metric).tolist(), confidence)
+        return intervals.within_range(interval, metric or self.refit)
 
     def corrected_interval(
         self, metric: str | None = None, confidence: float = CONFIDENCE
@@ -235,8 +229,8 @@ class Study(Printed):
 
         It is cut off at 0 and 1 for a metric between these, such as the accuracy.
         """
-        interval = corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
-        return within_range(interval, metric or self.refit)
+        interval = intervals.corrected_interval(self.scores(metric).tolist(), *self.sizes, confidence)
+        return intervals.within_range(interval, metric or self.refit)
 
     @property
     def sizes(self) -> tuple[list[int], list[int]]:
@@ -264,7 +258,8 @@ class Study(Printed):
         rows = self._rows(kind)
         if kind == "folds":
             names = *self.metrics, "fit_time", "score_time"
-            rows.append({"fold": "mean"} | {name: mean([row[name] for row in rows]) for name in names})
+            means = {name: intervals.mean([row[name] for row in rows]) for name in names}
+            rows.append({"fold": "mean"} | means)
         return in_words(rows, number)
 
     def best_estimator(
