@@ -51,10 +51,7 @@ _of_thread = _OfThread()
 
 @contextlib.contextmanager
 def noted():
-    """Collect the unconverged fits of this thread instead of warning about them, as a context.
-
-    Yields a list of Unproven.
-    """
+    """Context that collects the unconverged fits of this thread (list of Unproven) without warnings."""
     before, _of_thread.noted = _of_thread.noted, []
     try:
         yield _of_thread.noted

@@ -9,13 +9,7 @@ TRIED = (-9.0, -1.0, 0.0, 0.5, 1.0, 2.0)
 
 
 def checked(loss, C):
-    """Return a loss of a plug-in with penalties C > 0.
-
-    Raises
-    ------
-    ValueError
-        If its dual values do not bound it, as far as this is tried.
-    """
+    """Return a loss with penalties C > 0; raise a ValueError if its dual values do not bound it."""
     shape = np.shape(C)
     owner, diag, upper = type(loss).__name__, np.asarray(loss.diag), np.asarray(loss.upper)
     is_right = (diag >= 0) & (diag < np.inf) & (upper > 0) & ((diag > 0) | (upper < np.inf))
