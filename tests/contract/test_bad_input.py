@@ -47,10 +47,10 @@ CLASS_WEIGHT = r"^class_weight of {name} must be .*a mapping to numbers in \[0, 
 ONE_CLASS = r"^y of {fit} must hold at least 2 classes\. Got 1 class: {got}\.$"
 NO_WEIGHT = r"^At least 2 classes of {fit} must have samples of positive weight\. Got 1: 'ham'\.$"
 LABELS = np.array(["ham", "spam"])[Y]
-# (X, y, sample_weight, class_weight, a regular expression of the error): {what is wrong: ...}.
+# (a regular expression of the error, what is wrong with the arguments): {what is wrong: ...}.
 REFUSED = {
     **{
-        f"{number} in X, {kind}": (container(changed(X, (3, 1), number)), Y, None, None, "NaN|infinity")
+        f"{number} in X, {kind}": ("NaN|infinity", {"X": container(changed(X, (3, 1), number))})
         for number in (np.nan, np.inf, -np.inf)
         for kind, container in {
             "dense": np.asarray,
@@ -60,77 +60,69 @@ REFUSED = {
             "list": np.ndarray.tolist,
         }.items()
     },
-    "one row": (X[0], Y, None, None, "Expected 2D array, got 1D array"),
-    "three dimensions": (X[None], Y, None, None, "dim 3|3 dim"),
-    "no sample": (X[:0], Y[:0], None, None, "0 sample"),
-    "no feature": (X[:, :0], Y, None, None, "0 feature"),
-    "a label short": (X, Y[:-1], None, None, "inconsistent numbers of samples"),
-    "a label short, CSR": (sparse.csr_array(X), Y[:-1], None, None, "inconsistent numbers of samples"),
-    "two columns of labels": (X, np.stack([Y, Y], axis=1), None, None, "y should be a 1d array"),
-    "no labels": (X, None, None, None, "requires y to be passed"),
-    "complex numbers": (X + 0j, Y, None, None, "Complex data not supported"),
-    "text": (np.full(X.shape, "a"), Y, None, None, "could not convert string to float"),
-    "None": (np.full(X.shape, None), Y, None, None, "NaN|float"),
+    "one row": ("Expected 2D array, got 1D array", {"X": X[0]}),
+    "three dimensions": ("dim 3|3 dim", {"X": X[None]}),
+    "no sample": ("0 sample", {"X": X[:0], "y": Y[:0]}),
+    "no feature": ("0 feature", {"X": X[:, :0]}),
+    "a label short": ("inconsistent numbers of samples", {"y": Y[:-1]}),
+    "a label short, CSR": (
+        "inconsistent numbers of samples",
+        {"X": sparse.csr_array(X), "y": Y[:-1]},
+    ),
+    "two columns of labels": ("y should be a 1d array", {"y": np.stack([Y, Y], axis=1)}),
+    "no labels": ("requires y to be passed", {"y": None}),
+    "complex numbers": ("Complex data not supported", {"X": X + 0j}),
+    "text": ("could not convert string to float", {"X": np.full(X.shape, "a")}),
+    "None": ("NaN|float", {"X": np.full(X.shape, None)}),
     **{
         f"one class, {label!r}": (
-            X,
-            np.full(24, label),
-            None,
-            None,
             ONE_CLASS.replace("{got}", re.escape(repr(label))),
+            {"y": np.full(24, label)},
         )
         for label in (0, -1, 3.0, "spam", False)
     },
-    "real numbers as labels": (X, Y + 0.5 * X[:, 0], None, None, "Unknown label type: continuous"),
-    "NaN among the labels": (X, np.where(Y == 0, np.nan, 1.0), None, None, "contains NaN"),
-    "None among the labels": (X, np.array([None, "spam"], object)[Y], None, None, "label|None|str"),
+    "real numbers as labels": ("Unknown label type: continuous", {"y": Y + 0.5 * X[:, 0]}),
+    "NaN among the labels": ("contains NaN", {"y": np.where(Y == 0, np.nan, 1.0)}),
+    "None among the labels": ("label|None|str", {"y": np.array([None, "spam"], object)[Y]}),
     "negative weights": (
-        X,
-        Y,
-        weights(_4=-1, _7=-2.5),
-        None,
         WEIGHT.replace("{got}", "-2.5").replace("{row}", "7"),
+        {"sample_weight": weights(_4=-1, _7=-2.5)},
     ),
-    "a weight of NaN": (X, Y, weights(_3=np.nan), None, NO_NUMBER),
-    "an infinite weight": (X, Y, weights(_3=np.inf), None, NO_NUMBER),
-    "a weight short": (X, Y, np.ones(23), None, "[sS]ample.?weight"),
-    "a column of weights": (X, Y, np.ones((24, 1)), None, "[sS]ample.?weight"),
+    "a weight of NaN": (NO_NUMBER, {"sample_weight": weights(_3=np.nan)}),
+    "an infinite weight": (NO_NUMBER, {"sample_weight": weights(_3=np.inf)}),
+    "a weight short": ("[sS]ample.?weight", {"sample_weight": np.ones(23)}),
+    "a column of weights": ("[sS]ample.?weight", {"sample_weight": np.ones((24, 1))}),
     "the name of class weights as weights": (
-        X,
-        Y,
-        "balanced",
-        None,
         "sample_weight of .* must be a number, or hold .* Got 'balanced'",
+        {"sample_weight": "balanced"},
     ),
-    "text as weights": (X, Y, np.full(24, "heavy"), None, "heavy"),
-    "numbers in text as weights": (X, Y, ["2"] * 24, None, "must be a number, or .* Got .*2"),
-    "weights of 0": (X, Y, np.zeros(24), None, "weight"),
-    "a class of weight 0": (X, LABELS, (Y != 1).astype(float), None, NO_WEIGHT),
-    "a class weight of 0": (X, LABELS, None, {"spam": 0}, NO_WEIGHT),
+    "text as weights": ("heavy", {"sample_weight": np.full(24, "heavy")}),
+    "numbers in text as weights": ("must be a number, or .* Got .*2", {"sample_weight": ["2"] * 24}),
+    "weights of 0": ("weight", {"sample_weight": np.zeros(24)}),
+    "a class of weight 0": (NO_WEIGHT, {"y": LABELS, "sample_weight": (Y != 1).astype(float)}),
+    "a class weight of 0": (NO_WEIGHT, {"y": LABELS, "class_weight": {"spam": 0}}),
     **{
         f"a class weight of {number}": (
-            X,
-            Y,
-            None,
-            {0: 1.0, 1: number},
             CLASS_WEIGHT.replace("{got}", re.escape(repr(number))),
+            {"class_weight": {0: 1.0, 1: number}},
         )
         for number in (-1, -1e-300, np.nan, np.inf, "2", None, (1, 2), 1j)
     },
-    "a class weight of another class": (X, Y, None, {0: 1.0, 7: 2.0}, "class"),
-    "class weights of other classes": (X, Y, None, {7: 2.0}, "class"),
-    "class weights of strings": (X, Y, None, {"0": 1.0, "1": 2.0}, "class"),
+    "a class weight of another class": ("class", {"class_weight": {0: 1.0, 7: 2.0}}),
+    "class weights of other classes": ("class", {"class_weight": {7: 2.0}}),
+    "class weights of strings": ("class", {"class_weight": {"0": 1.0, "1": 2.0}}),
 }
 
 
 @each_algorithm
 def test_every_algorithm_refuses_what_it_cannot_train_on(name):
-    for what, (given, y, weight, class_weight, sentence) in REFUSED.items():
-        classifier = make(name, class_weight=class_weight)
+    for what, (sentence, given) in REFUSED.items():
+        arguments = {"X": X, "y": Y, **given}
+        classifier = make(name, class_weight=arguments.pop("class_weight", None))
         sentence = sentence.replace("{fit}", re.escape(shown_name(name, "fit")))
         sentence = sentence.replace("{name}", re.escape(shown_name(name)))
         with pytest.raises((ValueError, TypeError)) as refusal:
-            classifier.fit(given, y, weight)
+            classifier.fit(**arguments)
         assert re.search(sentence, str(refusal.value)), what
         assert isinstance(refusal.value, ValueError) or what.startswith("None"), what
         assert not [key for key in vars(classifier) if key.endswith("_")], what
