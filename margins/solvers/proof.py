@@ -527,7 +527,7 @@ def accurate_gap(claim, products, bounds, constant, scale):
         return math.inf
     if is_nothing(constant, bounds.dual, length, limit, error):
         return 0.0
-    if data.has_free_intercept and not (data.rows.is_kernel or loss.is_smooth):
+    if data.has_free_intercept and not (data.rows.is_kernel or np.any(loss.diag)):
         is_near = constant - bounds.dual <= ACCURACY * constant
         if is_near and _cancels(constant, dual, data, of_each(loss.upper, len(data))):
             return 0.0
