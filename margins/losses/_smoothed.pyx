@@ -132,11 +132,11 @@ cdef class SmoothLoss:
         """Their centre."""
         return &self.centre[begin] if self.centre is not None else NOUGHT
 
-    def recentre(self, const double[::1] dual not None, double growth=GROWTH):
+    def recentre(self, const double[::1] dual not None):
         """Set the centre to these dual variables, and multiply `factor`: the loss is smoothed less."""
         cdef SmoothLoss part
         self.centre[:] = dual
-        self.factor *= growth
+        self.factor *= GROWTH
         if self.parts is not None:  # the parts share its arrays
             for _, part in self.parts:
                 part.factor = self.factor
