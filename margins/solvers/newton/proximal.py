@@ -434,9 +434,9 @@ class ProximalNewtonSolver(Solver):
         few = tuning.max_sweeps_of_face
         many = few if self._is_stored else tuning.max_sweeps_of_columns
         gain = model.minimise(candidates, tuning.tolerance, tuning.max_sweeps, few, many)
-        if model.n_sweeps > MOST_SWEEPS and self._n > len(self._data):
-            n_used = np.count_nonzero(self.w[:n] != self._terms.centre)
-            self._n_short += MOST_SHORT * (n_used > len(self._data))
+        n_used = np.count_nonzero(self.w[:n] != self._terms.centre)
+        if model.n_sweeps > MOST_SWEEPS and n_used > len(self._data):
+            self._n_short = MOST_SHORT
         direction = np.zeros(len(self.w))
         direction[:n] = model.point - self.w[:n]
         if self._is_free:
