@@ -15,6 +15,9 @@ likely stay there, so its sample is removed until the next full epoch.
 A wrong removal costs only time: a full pass processes every sample, and the solver converges only with a full
 pass that changes nothing.
 
+`PenalisedPasses` do the same for another regulariser r, all samples in each pass: the problem is then to maximise
+S - r*(a), and g_k = w.y_k - 1 with the gradient w of r* at a.
+
 Source: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), section 3.2; updates in the order of LIBLINEAR.
 """
 

@@ -493,9 +493,7 @@ CLOSE = 1e-4
 ROUNDING = 1e-13  # of objectives
 # With a free intercept, free dual variables are moved at most MAX_MOVES times, each in MOVE_STEPS steps
 # of least squares, until the samples cancel; not if what is left of them exceeds FAR times its limit.
-MAX_MOVES = 3
-MOVE_STEPS = 50
-FAR = 1e3
+MAX_MOVES, MOVE_STEPS, FAR = 3, 50, 1e3
 # A dual variable at most this share below its upper bound is at the bound.
 NEAR = 1e-12
 
@@ -527,10 +525,10 @@ def accurate_gap(claim, products, bounds, constant, scale):
         return math.inf
     if is_nothing(constant, bounds.dual, length, limit, error):
         return 0.0
-    if data.has_free_intercept and not (data.rows.is_kernel or np.any(loss.diag)):
-        is_near = constant - bounds.dual <= ACCURACY * constant
-        if is_near and _cancels(constant, dual, data, of_each(loss.upper, len(data))):
-            return 0.0
+    may_cancel = data.has_free_intercept and not (data.rows.is_kernel or np.any(loss.diag))
+    may_cancel = may_cancel and constant - bounds.dual <= ACCURACY * constant
+    if may_cancel and _cancels(constant, dual, data, of_each(loss.upper, len(data))):
+        return 0.0
     if data.sq_intercept_scaling > 0 and not data.has_free_intercept:
         sums = scale * hypothesis.label_sum - label_sum(dual, data.signs)
         intercept = data.sq_intercept_scaling * sums - scale * claim.theta

@@ -106,7 +106,7 @@ class ProximalNewtonSolver(Solver):
         upper = of_each(loss.upper, m)
         is_cold = self._start is None
         if is_cold:
-            # Without a ridge, dual variables do not tell the weights.
+            # Without a ridge, r* has no gradient that gives the weights at dual variables.
             is_cold = run.weights.dual_sum == 0 or not self._terms.ridge.all()
             scale = 0.0 if is_cold else run.dual_scale
             a = np.append(run.weights.weights, self._rho * run.weights.label_sum)[: self._n]
