@@ -10,6 +10,8 @@ from margins.solvers.proof import PrimalPoint
 
 # Weights of 0 would not be a multiple of a direction; these make a difference below rounding.
 SMALLEST_MULTIPLE = 1e-16
+# A multiple whose weights change the objective by more than rounding, and by nothing that matters.
+SMALL_MULTIPLE = 1e-9
 
 
 class Refit(NamedTuple):
@@ -44,15 +46,20 @@ def refit_intercept(claim, proof, primal):
 
     largest = 2 * proof.primal_scale or 1.0
 
-    def objective(multiple):
+    def best_at(multiple):
+        """Return the objective of a multiple of the weights with its best intercept, and both."""
         b = intercept_at(multiple)
-        margins = signs * (multiple * scores + b)
-        return 0.5 * (multiple * multiple * sqnorm + penalty * b * b) + loss.value(margins)
+        value = loss.value(signs * (multiple * scores + b))
+        return 0.5 * (multiple * multiple * sqnorm + penalty * b * b) + value, b, multiple
 
-    # The objective is convex, so it has one minimum on a logarithmic scale, too.
-    best = minimum(lambda t: objective(math.exp(t) * largest), math.log(SMALLEST_MULTIPLE), 0.0)
-    multiple = min((SMALLEST_MULTIPLE * largest, math.exp(best) * largest), key=objective)
-    b, value = intercept_at(multiple), objective(multiple)
+    best = best_at(SMALLEST_MULTIPLE * largest)
+    # The objective is convex: if it rises at first, it rises, and it has one minimum on a logarithmic
+    # scale, too.
+    if best_at(SMALL_MULTIPLE * largest) < best:
+        ends = math.log(SMALLEST_MULTIPLE), 0.0
+        exponent = minimum(lambda t: best_at(math.exp(t) * largest)[0], *ends)
+        best = min(best, best_at(math.exp(exponent) * largest))
+    value, b, multiple = best
     if primal is None:
         return Refit(claim.theta + bias - b / multiple, None, multiple, value)
     w = np.append(multiple * primal.w[:-1], b / primal.rho)

@@ -15,7 +15,8 @@ import margins
 from margins.data.centring import centre_of, centred
 from margins.data.chunks import Chunks
 from margins.losses import loss_of
-from margins.solvers.improvement import refit_intercept
+from margins.solvers import improvement
+from margins.solvers.improvement import minimum, refit_intercept
 from margins.solvers.proof import PrimalPoint
 
 LOSSES = ("squared_hinge", "hinge")
@@ -134,7 +135,11 @@ def test_no_model_that_is_returned_is_worse_than_a_constant(loss, kernel, free):
 @each_loss
 @pytest.mark.parametrize(("free", "rho"), [(False, 2.0), (True, 1.0)])
 @pytest.mark.parametrize(("towards", "scale"), [(1, 0.8), (1, 0.0), (-1, 0.8)])
-def test_an_intercept_chosen_again_is_the_best_of_all_multiples(loss, free, rho, towards, scale):
+def test_an_intercept_chosen_again_is_the_best_of_all_multiples(
+    loss, free, rho, towards, scale, monkeypatch
+):
+    searches = []
+    monkeypatch.setattr(improvement, "minimum", lambda *args: searches.append(args) or minimum(*args))
     loss, signs = loss_of(loss, 0.1), np.where(np.arange(12) % 4, 1.0, -1.0)
     point = PrimalPoint(np.array([0.7, 0.4, 3.0]) * [towards, towards, 1], None, rho, None)
     scores = (np.random.default_rng(0).normal(size=(12, 2)) + signs[:, None]) @ point.weights
@@ -153,5 +158,7 @@ def test_an_intercept_chosen_again_is_the_best_of_all_multiples(loss, free, rho,
         b = rho * last - refit.theta * refit.multiple
         assert refit.value == pytest.approx(best.fun, rel=1e-8 if towards > 0 else 1e-12)
         assert objective(refit.multiple, b) == pytest.approx(refit.value, rel=1e-12)
+    # No multiple is searched for where each is worse than none.
+    assert (len(searches) > (0 if free else 4)) == (towards > 0)
     assert_allclose(refit.primal.w[:-1], refit.multiple * point.weights)
     assert_allclose(refit.primal.margins, signs * (refit.multiple * scores + b))
