@@ -187,7 +187,7 @@ def explain():
 @options.DATA
 @click.option("--c-min", type=float, default=1e-3, show_default=True, help="Smallest C.")
 @click.option("--c-max", type=float, default=1e3, show_default=True, help="Largest C.")
-@options.count("--points", 1, 13, "Number of values of C.")
+@options.count("--points", 1, 13, "Number of values of C.", 10_000)
 @click.option("--test", metavar="DATA", help="Samples on which every fit is tested.")
 @options.of_parameters("C", "max_time")
 @options.of_source

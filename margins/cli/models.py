@@ -271,9 +271,9 @@ def read_model(path, trusted=(), as_file=False):
         with accessing(path, "read"):
             model = persistence.load(path, trusted=trusted)
     except ValueError as error:
-        raise unreadable(
-            str(error).replace("give their names as `trusted`", "name them with --trust")
-        ) from error
+        message = str(error).replace("give their names as `trusted`", "name them with --trust")
+        order = "" if path.lower().endswith(SKOPS) else "; the model comes before the data"
+        raise unreadable(message + order) from error
     if not hasattr(model, "classes_"):
         raise unreadable(f"{path}: must hold a fitted classifier. Got one that is not fitted.")
     return model

@@ -303,9 +303,9 @@ def output(text):
     return click.option("-o", "--output", metavar="FILE", help=text)
 
 
-def count(name, least, default, text):
+def count(name, least, default, text, most=None):
     """Return an option for a whole number."""
-    number = click.IntRange(least)
+    number = click.IntRange(least, most)
     return click.option(name, type=number, default=default, show_default=True, help=text)
 
 
