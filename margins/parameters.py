@@ -107,19 +107,20 @@ class InstanceOf:
 
 @dataclasses.dataclass(frozen=True)
 class SubclassOf:
-    """A subclass of a type, or the type itself.
+    """A subclass of a type, or the type itself, called `name` in errors and docstrings.
 
     >>> SubclassOf(Exception).contains(ValueError)
     True
     """
 
     base: type
+    name: str = ""
 
     def contains(self, value: object) -> bool:
         return isinstance(value, type) and issubclass(value, self.base)
 
     def __str__(self) -> str:
-        return f"a subclass of {self.base.__module__}.{self.base.__name__}"
+        return self.name or f"a subclass of {self.base.__module__}.{self.base.__name__}"
 
 
 @dataclasses.dataclass(frozen=True)

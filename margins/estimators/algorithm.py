@@ -216,7 +216,7 @@ class PlannedAlgorithm(Algorithm):
     """The algorithm of `margins.MarginClassifier`: the solvers expected to prove eps soonest."""
 
     loss: str | type[Loss] = parameter(  # type: ignore[assignment]
-        AnyOf(OneOf(*LOSSES), SubclassOf(Loss)),
+        AnyOf(OneOf(*LOSSES), SubclassOf(Loss, "a subclass of margins.losses.Loss")),
         "'squared_hinge': the maximum margin with squared slacks, LinearSVC's default problem. "
         "'hinge': the L1-SVM, SVC's problem. A subclass of margins.losses.Loss: any other loss. With "
         "C = inf, both names mean the hard margin.",

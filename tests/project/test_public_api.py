@@ -4,6 +4,7 @@ A name in the list changes only by way of `margins.deprecation`. After a change 
 ``python tests/project/test_public_api.py`` writes the list.
 """
 
+import dataclasses
 import importlib
 import pkgutil
 import re
@@ -76,6 +77,15 @@ def test_the_reference_has_every_public_name_and_no_other():
     assert [name for name in listed() if not {name, name.rpartition(".")[0]} & covered] == []
     modules = {name.rpartition(".")[0] for name in listed()}
     assert [entry for entry in entries if entry not in listed() and entry not in modules] == []
+
+
+def test_messages_name_classes_by_their_public_names():
+    algorithms = map(margins.get, margins.available())
+    declared = [field for algorithm in algorithms for field in dataclasses.fields(algorithm)]
+    allowed = " ".join(str(field.metadata["allowed"]) for field in declared)
+    names = re.findall(r"margins\.[\w.]+\w", allowed)
+    assert "margins.losses.Loss" in names
+    assert {*names} <= {*listed()}
 
 
 if __name__ == "__main__":
