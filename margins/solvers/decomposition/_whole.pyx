@@ -25,19 +25,21 @@ import numpy as np
 def minimise_whole(
     const float[:, ::1] K, double sq_intercept_scaling, const double[::1] signs, double[::1] b, double[::1] u,
     const double[::1] upper, const double[::1] diag, bint has_free_intercept,
-    double required_gap, float reduction, Py_ssize_t max_pairs
+    double required_gap, float reduction, Py_ssize_t max_pairs, Py_ssize_t max_of_round=0
 ):
-    """Move pairs until the gap is at most the required gap; see above."""
+    """Move pairs until the gap is at most the required gap; see above. 0 of a round: no other limit."""
     cdef double gap = INFINITY
-    cdef Py_ssize_t n_pairs
+    cdef Py_ssize_t n = 1, n_pairs = 0
     cdef float[:, ::1] work = np.empty((N_WORK, b.shape[0]), np.float32)
     cdef float rho2 = 0 if has_free_intercept else sq_intercept_scaling
     cdef const float[::1] D = np.asarray(diag).astype(np.float32), diagonal = diagonal_of(K, rho2, D)
     with nogil:
-        n_pairs = minimise_rows(
-            K, NULL, rho2, signs, b, u, upper, diag, D, diagonal, has_free_intercept, required_gap, reduction,
-            max_pairs, work, &gap
-        )
+        while gap > required_gap and n > 0 and n_pairs < max_pairs:
+            n = minimise_rows(
+                K, NULL, rho2, signs, b, u, upper, diag, D, diagonal, has_free_intercept, required_gap, reduction,
+                min(max_of_round or max_pairs, max_pairs - n_pairs), work, &gap
+            )
+            n_pairs += n
     return n_pairs, gap
 
 

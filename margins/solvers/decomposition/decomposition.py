@@ -49,6 +49,7 @@ from margins.tuning import TUNING
 
 # A sum in double precision takes as long as this number of rows for each support vector.
 ROWS_OF_SUM = 1.5
+PRODUCTS_OF_CHUNK = 100_000  # of pairs with all samples, between two looks at the time
 # Products beyond the margin by this do not count, unless a small multiple is certified.
 CLEARANCE = 0.1
 # Columns of a subproblem beyond its samples, so that its rows do not compete for the same cache lines.
@@ -205,7 +206,7 @@ class DecompositionSolver(Solver):
         u += self._sq_intercept_scaling * self._label_sum
         scaling, upper = self._sq_intercept_scaling / unit, self._upper * unit
         left = int(min(self._tuning.max_pairs * m, max(m, (self._max_work - self._work) / m)))
-        n_pairs, n, gap, gaps = 0, 1, math.inf, []
+        n_pairs, n, gap, gaps, chunk = 0, 1, math.inf, [], m * max(PRODUCTS_OF_CHUNK // m**2, 1)
         while gap > target and n > 0 and left > n_pairs and not (n_pairs > 0 and time_is_over()):
             n, gap = minimise_whole(
                 self._K_of_all,
@@ -218,11 +219,12 @@ class DecompositionSolver(Solver):
                 self._is_free,
                 target,
                 self._tuning.inner_reduction,
-                min(m, left - n_pairs),
+                min(chunk, left - n_pairs),
+                m,
             )
             n_pairs += n
             gaps.append(gap)
-            if self._blocks is self._gram and self._is_too_slow(gaps, target, (left - n_pairs) / m):
+            if self._blocks is self._gram and self._is_too_slow(gaps, target, (left - n_pairs) / chunk):
                 self._work = self._max_work
                 break
         self._alpha, self._label_sum = self._signs * b / unit, float(b.sum()) / unit

@@ -29,15 +29,14 @@ def problem(seed, m=40):
 LOSSES = {"hinge": (2.0, 0.0), "squared_hinge": (math.inf, 0.25), "hard_margin": (math.inf, 0.0)}
 
 
-def solve(K, signs, loss, has_free_intercept, required_gap, max_pairs=100_000):
+def solve(K, signs, loss, has_free_intercept, required_gap, *limits):
     """K, b, u and what `minimise_whole` returns, from zero."""
     m = len(signs)
     upper, diag = (np.full(m, value) for value in LOSSES[loss])
     K, rho2 = K.astype(np.float32), float(not has_free_intercept)
     b, u = np.zeros(m), np.zeros(m)
-    result = minimise_whole(
-        K, rho2, signs, b, u, upper, diag, has_free_intercept, required_gap, 1e-2, max_pairs
-    )
+    limits = required_gap, 1e-2, *(limits or (100_000,))
+    result = minimise_whole(K, rho2, signs, b, u, upper, diag, has_free_intercept, *limits)
     return K, b, u, *result
 
 
@@ -76,8 +75,21 @@ def test_the_returned_gap_is_the_gap_of_the_dual_variables(loss, has_free_interc
 
 def test_an_end_of_pairs_comes_before_the_gap():
     K, signs = problem(0)
-    *_, n_pairs, gap = solve(K, signs, "hinge", True, 1e-9, max_pairs=3)
+    *_, n_pairs, gap = solve(K, signs, "hinge", True, 1e-9, 3)
     assert n_pairs == 3 and gap > 1e-9
+
+
+def test_rounds_in_one_call_are_those_of_a_call_each():
+    K, signs = problem(0)
+    _, whole, *_ = solve(K, signs, "hinge", True, 1e-9, 50)
+    _, b, _, n_pairs, _ = solve(K, signs, "hinge", True, 1e-9, 50, 20)
+    K, expected, u, *_ = solve(K, signs, "hinge", True, 1e-9, 20)
+    upper, diag = np.full(len(signs), 2.0), np.zeros(len(signs))
+    for n in (20, 10):
+        minimise_whole(K, 0.0, signs, expected, u, upper, diag, True, 1e-9, 1e-2, n)
+    assert n_pairs == 50
+    assert_array_equal(b, expected)
+    assert not np.array_equal(b, whole)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
