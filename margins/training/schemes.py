@@ -126,7 +126,7 @@ class OneVsOne:
 
     def set_absent(self, values, absent, offset):
         # A class with samples wins all pairs with a class without.
-        for index, (first, _) in enumerate(self.pairs):
+        for index, (first, _) in enumerate(self.pairs if absent else ()):  # for each pair's model, too
             if self.is_absent(index, absent):
                 values[index] = -offset if first in absent else offset
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.multiclass import _ovr_decision_function
 
+import margins
 from margins.training.schemes import OneVsOne, scheme_of
 
 
@@ -39,3 +40,10 @@ def test_arrays_of_problems_are_gathered_and_found_again():
         assert_array_equal(scheme.of_problem(gathered, codes, index), values)
     # The number of sample 2, of class 1, in the pair with class 3 is in row 2: after those with 0 and 2.
     assert gathered[2, 2] == of_pairs[scheme.pairs.index((1, 3))][0]
+
+
+def test_a_fit_looks_a_few_times_at_each_pair_of_classes(monkeypatch):
+    looks, y = [], np.arange(36) % 12
+    monkeypatch.setattr(OneVsOne, "is_absent", lambda self, index, absent: bool(looks.append(index)))
+    margins.MarginClassifier(multi_class="ovo").fit(np.eye(12)[y], y)
+    assert len(looks) <= 2 * 66
