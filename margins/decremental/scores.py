@@ -91,7 +91,7 @@ class LeaveOutProblems:
         samples = self.training_set.samples
         penalties = np.zeros(len(self.groups))
         penalties[samples.kept] = self.training_set.penalties(specification)
-        signs = self.scheme.signs(self.valid.codes)[:, index].astype(np.float64)
+        signs = self.scheme.signs(self.valid.codes, slice(index, index + 1))[:, 0].astype(np.float64)
         penalties[signs == 0] = 0.0
         signs[signs == 0] = 1.0
         is_smooth = specification.loss_of(1.0).is_smooth
@@ -224,13 +224,16 @@ class ScoreBounds:
 
     def _needed(self, index):
         """Return for which samples narrower bounds in a problem may exclude labels (ndarray of bool)."""
-        is_open = self.possible().sum(axis=1) > 1
         lower, upper = self.lower[:, index], self.upper[:, index]
-        if self.scheme.n_problems == 1:
-            return is_open
-        if self.scheme.has_pairs:
-            return is_open & (lower <= 0) & (upper > 0)
-        return is_open & (upper >= self.lower.max(axis=1)) & (upper > lower)
+        if self.scheme.n_problems == 1 or self.scheme.has_pairs:
+            needed = (lower <= 0) & (upper > 0)
+        else:
+            needed = (upper >= self.lower.max(axis=1)) & (upper > lower)
+        rows = np.flatnonzero(needed)  # few, and votes take a look at all pairs
+        if len(rows):
+            possible = possible_labels(self.scheme, self.lower[rows], self.upper[rows])
+            needed[rows] = possible.sum(axis=1) > 1
+        return needed
 
     def _groups_of(self, needed, index):
         """Return the groups with a needed sample whose score is not fixed (list of ndarray of intp)."""
@@ -272,13 +275,14 @@ def possible_labels(scheme, lower, upper):
 
 def _votes(wins, may_win, scheme):
     """Return the least and the largest number of pairs a class may win (ndarrays, (m, n_classes))."""
-    least, most = np.zeros((2, len(wins), scheme.n_classes))
-    for pair, (a, b) in enumerate(scheme.pairs):
-        least[:, a] += wins[:, pair]
-        most[:, a] += may_win[:, pair]
-        least[:, b] += ~may_win[:, pair]
-        most[:, b] += ~wins[:, pair]
-    return least, most
+    pairs, ones = np.arange(scheme.n_problems), np.ones(scheme.n_problems, dtype=int)
+    of_first, of_second = (
+        sparse.csr_array((ones, (codes, pairs)), (scheme.n_classes, len(pairs)))
+        for codes in np.transpose(scheme.pairs)
+    )
+    least = of_first @ wins.T + of_second @ ~may_win.T
+    most = of_first @ may_win.T + of_second @ ~wins.T
+    return least.T, most.T
 
 
 def _fixed_scores(leaving):

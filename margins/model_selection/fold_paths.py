@@ -63,7 +63,7 @@ class FoldPath:
     def train(self, problem, seed, test_rows):
         """Train one binary problem along C, and compute its scores of the test set."""
         is_kernel = self.training_set.is_kernel
-        name = self.scheme.names(self.training_set.classes)[problem]
+        name = self.scheme.name(self.training_set.classes.tolist(), problem)
         coefs = None if is_kernel else np.empty((len(self.Cs), test_rows.n_features))
 
         def visit(i, outcome):

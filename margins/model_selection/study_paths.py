@@ -70,7 +70,7 @@ def train_along_c(estimator, Cs, X_train, y_train, X_test, sample_weight=None):
     def result_of(index, outcome):
         unproven = None
         if not outcome.converged:
-            problem = training_set.scheme.names(training_set.classes)[index]
+            problem = training_set.scheme.name(training_set.classes.tolist(), index)
             unproven = run_not_converged(estimator, outcome, problem)
         scores = model_of([outcome], outcome.specification, training_set).scores(X_test).ravel()
         return scores, outcome.n_epochs, outcome.certificate.n_updates, unproven

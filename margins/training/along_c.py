@@ -53,7 +53,7 @@ class AlongC:
             return
         of_problem, positive = scheme.binary(self.training_set, index, same_rows)
         previous = None
-        name = scheme.names(self.training_set.classes)[index]
+        name = scheme.name(self.training_set.classes.tolist(), index)
         for i, C in enumerate(Cs):
             try:
                 specification = self.specification._replace(C=float(C))

@@ -122,7 +122,7 @@ class Training:
         report = self.specification.report
         if report is None or self.n_problems == 1:
             return self.specification
-        prefix = f"{self._scheme.names(self.training_set.classes)[index]}: "
+        prefix = f"{self._scheme.name(self.training_set.classes.tolist(), index)}: "
         return self.specification._replace(report=lambda line: report(prefix + line))
 
     def solve_whole(self, is_light=False):

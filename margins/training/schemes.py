@@ -45,9 +45,12 @@ class OneVsRest:
 
     def names(self, classes):
         """Return the names of the problems in messages (list of str; empty for a single problem)."""
-        if self.n_problems == 1:
-            return [""]
-        return [f"class {label!r}" for label in self.labels(classes)]
+        labels = classes.tolist()
+        return [self.name(labels, index) for index in range(self.n_problems)]
+
+    def name(self, labels, index):
+        """Return the name of one problem, from the list of the labels."""
+        return "" if self.n_problems == 1 else f"class {labels[self.positive[index]]!r}"
 
     def binary(self, training_set, index, same_rows=False):
         """Return the TrainingSet of a binary problem, and the code of its positive class.
@@ -69,9 +72,9 @@ class OneVsRest:
             others = np.delete(values, absent, axis=0)
             values[list(absent)] = others.mean(axis=0) - offset
 
-    def signs(self, codes):
+    def signs(self, codes, problems=slice(None)):
         """Return the sign of each sample in each problem, 0 if it has none (int, (n, n_problems))."""
-        return np.where(codes[:, None] == self.positive, 1, -1)
+        return np.where(codes[:, None] == self.positive[problems], 1, -1)
 
     def decision(self, scores):
         """Return the result of `decision_function` from the scores of the problems."""
@@ -115,8 +118,11 @@ class OneVsOne:
         labels = classes.tolist()
         return [(labels[first], labels[second]) for first, second in self.pairs]
 
-    def names(self, classes):
-        return [f"classes {first!r} and {second!r}" for first, second in self.labels(classes)]
+    names = OneVsRest.names
+
+    def name(self, labels, index):
+        first, second = self.pairs[index]
+        return f"classes {labels[first]!r} and {labels[second]!r}"
 
     def binary(self, training_set, index, same_rows=False):
         return training_set.of_classes(self.pairs[index], same_rows), 0
@@ -130,8 +136,8 @@ class OneVsOne:
             if self.is_absent(index, absent):
                 values[index] = -offset if first in absent else offset
 
-    def signs(self, codes):
-        first, second = np.transpose(self.pairs)
+    def signs(self, codes, problems=slice(None)):
+        first, second = np.transpose(self.pairs[problems])
         return (codes[:, None] == first).astype(int) - (codes[:, None] == second)
 
     def decision(self, scores):

@@ -42,8 +42,12 @@ def test_arrays_of_problems_are_gathered_and_found_again():
     assert gathered[2, 2] == of_pairs[scheme.pairs.index((1, 3))][0]
 
 
-def test_a_fit_looks_a_few_times_at_each_pair_of_classes(monkeypatch):
-    looks, y = [], np.arange(36) % 12
+def test_fits_look_a_few_times_at_each_pair_of_classes(monkeypatch):
+    looks, names, y = [], [], np.arange(48) % 12
+    name = OneVsOne.name
     monkeypatch.setattr(OneVsOne, "is_absent", lambda self, index, absent: bool(looks.append(index)))
+    monkeypatch.setattr(OneVsOne, "name", lambda *args: names.append(args) or name(*args))
     margins.MarginClassifier(multi_class="ovo").fit(np.eye(12)[y], y)
-    assert len(looks) <= 2 * 66
+    assert len(looks) <= 2 * 66 and len(names) <= 66
+    margins.MarginClassifierCV(multi_class="ovo", kernel="rbf", Cs=[1.0], cv=2).fit(np.eye(12)[y], y)
+    assert len(names) <= 6 * 66
