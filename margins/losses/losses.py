@@ -554,10 +554,10 @@ class Hinge(Loss):
         C = of_each(self.C, len(points))
         total = np.cumsum(C[order])
         share = float(C[signs > 0].sum())
-        k = min(int(np.searchsorted(total, share)), len(points) - 1)
-        low = points[order[k]]
-        is_flat = abs(total[k] - share) <= FLAT * share and k + 1 < len(points)
-        return float(0.5 * (low + points[order[k + 1]])) if is_flat else float(low)
+        # The points between which the slope is 0, or the same point twice.
+        ends = np.searchsorted(total, (share * (1 - FLAT), share * (1 + FLAT)))
+        low, high = points[order[np.minimum(ends, len(points) - 1)]]
+        return float(0.5 * (low + high))
 
     def constant_objective(self, signs, sq_intercept_scaling, l1=0.0):
         positive, negative = sums_of_classes(self.C, signs)

@@ -144,6 +144,23 @@ def test_the_best_intercept_of_a_loss(seed, kind):
     ) >= best * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("penalty", [1 / 150, 1e-3, 0.7])
+def test_a_range_of_best_intercepts_has_its_middle_for_any_weights(penalty):
+    signs = np.repeat([-1.0, 1.0, 1.0], [50, 50, 1])
+    scores = np.append(np.zeros(100), 0.4)  # the last sample has no weight
+    loss = Hinge(np.append(np.full(100, penalty), 0.0))
+    assert loss.best_intercept(scores, signs) == 0.0
+
+
+def test_small_equal_weights_give_the_classifier_of_svc():
+    X, y = load_iris(return_X_y=True)
+    weights = np.full(150, 1 / 150)  # as AdaBoost passes them
+    classifier = make(gamma="scale", loss="hinge", multi_class="ovo", random_state=0)
+    scores = classifier.fit(X, y, sample_weight=weights).decision_function(X)
+    expected = SVC().fit(X, y, sample_weight=weights).decision_function(X)
+    assert_allclose(scores, expected, atol=1e-5)
+
+
 def test_the_best_intercept_of_the_hard_margin():
     scores, signs = np.array([3.0, 5.0, 1.0, -4.0]), np.array([1.0, 1.0, -1.0, -1.0])
     assert HardMargin().best_intercept(scores, signs) == -2.0
