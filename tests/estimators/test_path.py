@@ -144,3 +144,10 @@ def test_several_l1_ratios_have_a_path_each():
         margins.plotting.CoefficientPathDisplay.from_path(path)
     with pytest.raises(ValueError, match=r"l1_ratio of svm_path must be .* Got \[2\]."):
         margins.svm_path(X, y, l1_ratio=[2], **params)
+
+
+@pytest.mark.parametrize("feature", [0, 3])
+def test_steps_go_on_if_only_the_improvement_of_a_start_is_too_small(feature):
+    X, y = load_iris(return_X_y=True)
+    path = margins.svm_path(X[:, [feature]], y == 1, random_state=0)
+    assert {classifier.solver_ for classifier in path.classifiers} == {"newton"}

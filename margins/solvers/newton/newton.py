@@ -196,10 +196,12 @@ class NewtonSolver(Solver):
         # Sums over the samples: w minus the gradient would be rounded, which makes certificates invalid.
         total = steps.fixed + objective.combination
         assign_balanced(run.weights, self.data, self.alpha, self.upper, total)
+        is_first = math.isinf(self._least_gap)
         self._n_stalled = 0 if gap < self._least_gap else self._n_stalled + 1
         self._least_gap = min(self._least_gap, gap)
-        # Without a step, w may be the optimum, which its dual variables may prove.
-        if steps.n_steps == 0 or self._n_stalled >= tuning.patience:
+        # Without a step, w may be the optimum, which its dual variables may prove; or a start was near
+        # enough, by what was required before its certificate.
+        if (steps.n_steps == 0 and not is_first) or self._n_stalled >= tuning.patience:
             self._keep_best(run.weights, 1.0)
             return self._end(run, n_accesses)
         self._has_best = False
