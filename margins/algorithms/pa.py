@@ -74,7 +74,7 @@ class AggressiveClassifier(PassiveAggressiveClassifier):
             warnings.warn(
                 f"C={self.C!r} of {self._display_name()} is the penalty of the soft margin's slack "
                 "terms. The C of the paper, which is C of scikit-learn's PassiveAggressiveClassifier "
-                "and eta0 of SGDClassifier(learning_rate='pa1'), is `aggressiveness`.",
+                "and eta0 of SGDClassifier(learning_rate='pa1'), is `aggressiveness` with radius=1.",
                 UserWarning,
                 stacklevel=4,
             )

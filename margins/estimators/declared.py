@@ -84,7 +84,7 @@ SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
     "early_stopping": (("", "use margins.callbacks.EarlyStopping with held-out samples"),),
     "eta0": (
         ("eta", "use eta"),
-        ("aggressiveness", "use aggressiveness, which is eta0 of learning_rate='pa1' and 'pa2'"),
+        ("aggressiveness", "use aggressiveness with radius=1, as eta0 of learning_rate='pa1' and 'pa2'"),
     ),
     "learning_rate": (
         ("aggressiveness", "omit it: margins.get('pa-i') is 'pa1', and margins.get('pa-ii') is 'pa2'"),

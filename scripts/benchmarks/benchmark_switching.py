@@ -42,7 +42,7 @@ def tasks(m):
     hinge = LinearSVC(loss="hinge"), margins.MarginClassifier(loss="hinge")
     perceptrons = Perceptron(random_state=0), margins.get("perceptron")(random_state=0, tol=1e-3)
     pa1 = SGDClassifier(penalty=None, learning_rate="pa1", eta0=1.0, random_state=0)
-    pa = margins.get("pa-i")(max_iter=1000, tol=1e-3)
+    pa = margins.get("pa-i")(radius=1, max_iter=1000, tol=1e-3, random_state=0)
     return [
         ("LinearSVC()", LinearSVC(), margins.MarginClassifier(), "a9a"),
         ("LinearSVC(loss='hinge')", *hinge, "a9a"),

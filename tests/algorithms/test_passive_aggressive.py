@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose
 from problems import two_clouds
 from properties import examples
 from sample_problems import data_of, orders_of, orders_of_fit, replay, vector_of
+from scikit_learn_checks import VERSION
+from sklearn.linear_model import SGDClassifier
 
 import margins
 from margins.rules import MarginError, NoShrink, PassiveAggressive, Rules
@@ -81,6 +83,18 @@ def test_aggressiveness_is_in_units_of_the_longest_sample():
             model = margins.get(name)(aggressiveness=size, radius=radius, random_state=0, max_iter=3)
             _, w = oracle(oracles.data_of(X, y), [*orders_of_fit(len(y), 3, 0)], name, 0.01, tol=1e-9)
             assert_allclose(np.append(model.fit(X, y).coef_, model.intercept_), w, rtol=1e-9)
+
+
+@pytest.mark.skipif(VERSION < (1, 8), reason="SGDClassifier has these learning rates since 1.8")
+@pytest.mark.parametrize(("name", "learning_rate"), [("pa-i", "pa1"), ("pa-ii", "pa2")])
+def test_with_radius_1_it_is_sgds_algorithm_of_features_and_a_constant(name, learning_rate):
+    X, y = two_clouds(distance=0.3)
+    same = {"shuffle": False, "max_iter": 3, "tol": None}
+    theirs = SGDClassifier(
+        penalty=None, learning_rate=learning_rate, eta0=0.05, fit_intercept=False, **same
+    ).fit(np.column_stack((X, np.ones(len(X)))), y)
+    ours = margins.get(name)(aggressiveness=0.05, radius=1, min_loss=0, **same).fit(X, y)
+    assert_allclose(np.append(ours.coef_, ours.intercept_), theirs.coef_[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("tol", [0.5, 0.1, 0.01])

@@ -36,7 +36,7 @@ UNTRUE = [
     ("romma", "dual", "rules of its paper", "solver is chosen"),
     ("auto", "shrinking", "only solver='dcd' shrinks", "no solver"),
     ("perceptron", "penalty", "2-norm soft margin", "'l2'"),
-    ("pa-i", "eta0", "use aggressiveness", "use eta"),
+    ("pa-i", "eta0", "use aggressiveness with radius=1", "use eta"),
     ("pa-ii", "learning_rate", "is 'pa2'", "paper"),
     ("auto", "learning_rate", "no learning rate", "paper"),
 ]
@@ -65,7 +65,7 @@ def test_max_iter_of_minus_1_is_refused_with_advice():
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", ["pa-i", "pa-ii"])
 def test_a_finite_c_of_a_passive_aggressive_algorithm_warns_about_the_C_of_the_paper(name):
-    with pytest.warns(UserWarning, match="The C of the paper, .* is `aggressiveness`") as caught:
+    with pytest.warns(UserWarning, match="of the paper, .* is `aggressiveness` with radius=1") as caught:
         margins.get(name)(C=0.01).fit(X, Y)
     assert caught[0].filename == __file__
 
