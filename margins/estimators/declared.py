@@ -73,8 +73,15 @@ OF_THE_PAPER = ("", "omit it: the algorithm runs exactly the rules of its paper"
 # {parameter: pieces of advice}. Each comes with the parameter that makes it true of a class; "" if it is
 # always true. The first true one is given.
 SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
-    "alpha": (("C", "use C=1 / (alpha * n_samples)"),),
-    "average": (("averaging", "use averaging='averaged'"),),
+    "alpha": (
+        ("loss", "use C=1 / (alpha * n_samples)"),
+        ("eps", "use C=1 / (alpha * n_samples)"),
+        ("C", "omit it: a finite C gives the 2-norm soft margin"),
+    ),
+    "average": (
+        ("averaging", "use averaging='averaged'"),
+        ("solver", "omit it: the fit ends at the optimum"),
+    ),
     "break_ties": (("", "if scores or votes are equal, the first class is predicted"),),
     "decision_function_shape": (("", "there is one score for each class, as with 'ovr'"),),
     "dual": (
@@ -85,6 +92,7 @@ SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
     "eta0": (
         ("eta", "use eta"),
         ("aggressiveness", "use aggressiveness with radius=1, as eta0 of learning_rate='pa1' and 'pa2'"),
+        ("solver", "omit it: the solvers have no learning rate"),
     ),
     "learning_rate": (
         ("aggressiveness", "omit it: margins.get('pa-i') is 'pa1', and margins.get('pa-ii') is 'pa2'"),
@@ -103,6 +111,7 @@ SKLEARN_ADVICE: dict[str, tuple[tuple[str, str], ...]] = {
         ("solver", "use MarginClassifierCV(calibration='sigmoid'), or CalibratedClassifierCV around it"),
         ("", "use sklearn.calibration.CalibratedClassifierCV around it"),
     ),
+    "shuffle": (("solver", "omit it: random_state chooses the order of the samples"),),
     "shrinking": (("solver", "omit it: only solver='dcd' shrinks, and it always does"), OF_THE_PAPER),
     "tol": (("eps", "use eps, the accuracy that a fit proves"),),
 }

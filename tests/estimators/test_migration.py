@@ -39,6 +39,12 @@ UNTRUE = [
     ("pa-i", "eta0", "use aggressiveness with radius=1", "use eta"),
     ("pa-ii", "learning_rate", "is 'pa2'", "paper"),
     ("auto", "learning_rate", "no learning rate", "paper"),
+    ("auto", "eta0", "no learning rate", "use eta"),
+    ("auto", "average", "ends at the optimum", "averaging"),
+    ("auto", "shuffle", "order of the samples", "use"),
+    ("pegasos", "alpha", "use C=1", "omit"),
+    ("pdm", "alpha", "use C=1", "omit"),
+    ("perceptron", "alpha", "omit it: a finite C", "n_samples"),
 ]
 
 
