@@ -15,6 +15,7 @@ from margins.estimators.names import MessageName
 from margins.kernels._columns import inner_products
 from margins.linalg.threads import run_tasks
 from margins.model_selection.scoring import Decided
+from margins.text import percent
 from margins.training.along_c import AlongC, moments_of, shares_moments
 from margins.training.fit import Fit, model_of
 
@@ -31,21 +32,22 @@ class FoldFit(NamedTuple):
 
 def unproven_of_folds(who, fold_fits, settings):
     """Return the Unproven of the fits of folds that did not converge; None if all converged."""
-    gaps = {
-        (f"fold {fold}, {setting}", problem.name): problem.certificate.gap
+    unproven = {
+        (f"fold {fold}, {setting}", problem.name): problem.certificate
         for fold, of_fold in enumerate(fold_fits)
         for setting, fits in zip(settings, of_fold, strict=True)
         for problem in fits
         if not problem.converged
     }
-    if not gaps:
+    if not unproven:
         return None
-    worst = max(gaps, key=gaps.__getitem__)
+    worst, certificate = max(unproven.items(), key=lambda item: item[1].gap)
     text = (
-        f"{who} did not converge in {len(gaps)} fits of folds: the largest relative duality gap is "
-        f"{gaps[worst]:.3g}, in {', '.join(filter(None, worst))}. `fold_fits_` has all fits."
+        f"{who} did not converge in {len(unproven)} fits of folds: the largest relative duality gap is "
+        f"{certificate.gap:.3g}, with {percent(certificate.improvement)} of the possible improvement "
+        f"over a constant classifier, in {', '.join(filter(None, worst))}. `fold_fits_` has all fits."
     )
-    return Unproven(gaps[worst], text)
+    return Unproven(certificate.gap, text)
 
 
 class FoldPath:

@@ -211,7 +211,10 @@ def test_one_warning_names_folds_and_the_refit_at_the_line_of_the_caller(in_memo
     with pytest.warns() as caught:
         classifier.fit(*((X, y) if in_memory else (Chunks.of_rows(X, y, n_rows=200),)))
     assert [each.category for each in caught] == [ConvergenceWarning]
-    message = r"did not converge in 3 fits of folds: .* MarginClassifier did not converge: "
+    message = (
+        r"did not converge in 3 fits of folds: .*, with \d.* % of the possible improvement over a "
+        r"constant classifier, in fold \d.* MarginClassifier did not converge: "
+    )
     assert re.search(message, str(caught[0].message))
     assert caught[0].filename == __file__
     assert "classifier.fit" in linecache.getline(__file__, caught[0].lineno)
