@@ -51,6 +51,11 @@ class PenalisedCoordinateSolver(Solver):
         total = combination(data, self._every, dual)
         self._passes = PenalisedPasses(data, self._terms, dual, total)
 
+    @property
+    def end(self):
+        """w and alpha at the end of the solver, from which Newton steps may start."""
+        return self._passes.primal, self._passes.dual
+
     def epoch(self, run):
         passes, data, loss, gap = self._passes, run.data, run.loss, math.inf
         dual, w, n_before, n_changed = passes.dual, passes.primal, passes.n_accesses, 0

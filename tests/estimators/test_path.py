@@ -151,3 +151,12 @@ def test_steps_go_on_if_only_the_improvement_of_a_start_is_too_small(feature):
     X, y = load_iris(return_X_y=True)
     path = margins.svm_path(X[:, [feature]], y == 1, random_state=0)
     assert {classifier.solver_ for classifier in path.classifiers} == {"newton"}
+
+
+def test_a_path_continues_where_passes_over_samples_have_ended():
+    X, y = tumours()
+    params = {"penalty": margins.regularisers.Bounded(lower=0.0), "loss": "hinge", "eps": 1e-3}
+    path = margins.svm_path(X, y, [1e-4, 1e-3, 1], **params)
+    assert path.classifiers[0].solver_ == "dcd" and path.converged.all()
+    for C, fitted in zip(path.Cs, path.classifiers, strict=True):
+        assert_agree(fitted, margins.MarginClassifier(C=C, **params).fit(X, y))
