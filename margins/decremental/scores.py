@@ -36,6 +36,11 @@ class LeaveOutProblems:
     def __init__(self, classifier, valid, sample_weight, groups, caller):
         pairwise, class_weight = classifier.kernel == "precomputed", classifier.class_weight
         samples = weighted_samples(caller, valid, sample_weight, class_weight, pairwise=pairwise)
+        if np.ptp(groups[samples.kept]) == 0:
+            raise ValueError(
+                f"groups of {caller} must contain at least 2 groups with samples of positive weight. "
+                f"Got 1: the group of sample {samples.kept[0]}."
+            )
         is_free = classifier.fit_intercept and not classifier.penalize_intercept
         centre = _centre(samples.X) if is_free and classifier.kernel == "linear" else None
         if centre is not None:

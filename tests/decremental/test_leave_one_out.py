@@ -206,6 +206,14 @@ def test_a_class_of_weight_zero_is_never_predicted():
         assert not result.possible[:, 1].any()
 
 
+def test_groups_without_which_no_sample_of_positive_weight_is_left_are_an_error():
+    groups, weight = np.arange(20) // 10, [2.0] * 10 + [0.0] * 10
+    with pytest.raises(ValueError, match="2 groups with samples of positive weight. Got 1: the"):
+        margins.leave_one_out(
+            margins.MarginClassifier(), X_OF_ERRORS, Y_OF_ERRORS, weight, groups=groups
+        )
+
+
 def test_scores_of_exact_solutions_match_refits():
     X, y = scaled(load_wine, 50)
     classifier = margins.MarginClassifier(C=0.5, random_state=0)
