@@ -44,6 +44,7 @@ from margins.model_selection.calibration import (
 )
 from margins.model_selection.fold_paths import FoldFit, score_folds, unproven_of_folds
 from margins.model_selection.folds import folds_of, listed
+from margins.model_selection.intervals import comparable
 from margins.model_selection.leave_one_out import (
     LeaveOneOut,
     check_left_out,
@@ -127,7 +128,7 @@ class Selection:
         unproven = unproven_of_folds(display_name(self), fits, settings)
         if unproven:
             warn_of(unproven, 2)
-        means = scores.mean(axis=0)
+        means = comparable(scores.mean(axis=0))
         if np.isnan(means).all():
             raise ValueError(
                 f"scoring of {MessageName(self, 'fit')} must give numbers. Got nan for every C."

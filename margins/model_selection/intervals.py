@@ -57,6 +57,11 @@ def mean(values: Values) -> float:
         return float(sum(map(float, values)) / len(values))
 
 
+def comparable(means: Values) -> NDArray[np.float64]:
+    """Return means in 12 digits, so that equal ones are equal in spite of rounded scores of folds."""
+    return np.array([float(f"{value:.12g}") for value in means])
+
+
 def t_interval(values: Values, confidence: float = CONFIDENCE) -> ConfidenceInterval:
     """Return the T interval, mean +/- t sqrt(s**2 / k), t Student's quantile with k - 1 degrees.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import resample
 
 from margins.model_selection.grids import Halving
+from margins.model_selection.intervals import comparable
 from margins.model_selection.study import Table
 
 Settings = list[dict[str, Any]]
@@ -76,7 +77,7 @@ def rounds_of(
 
 def best_settings(table: Table, n_best: int) -> Settings:
     """Return the settings with the best means, in the order of the table; the first ones win ties."""
-    means = table.mean_scores()
+    means = comparable(table.mean_scores())
     order = np.argsort(np.where(np.isnan(means), np.inf, -means), kind="stable")
     return [table.settings[index] for index in sorted(order[:n_best])]
 

@@ -112,7 +112,7 @@ class Table:
     @property
     def best_index(self) -> int:
         """Index of the setting with the best mean, the first among ties; nan is the worst mean."""
-        means = self.mean_scores()
+        means = intervals.comparable(self.mean_scores())
         return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
 
     @property

@@ -220,6 +220,22 @@ def test_of_equal_means_the_first_settings_stay_and_nan_is_the_worst():
     assert best_settings(table, 5)[1] == {"a": 1}
 
 
+def test_means_are_equal_in_spite_of_rounded_scores():
+    X, y, folds = np.arange(30.0)[:, None], np.arange(30) % 2, np.arange(30) // 10
+    cv = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
+    scores = {1: [0.3, 0.2, 0.1], 2: [0.1, 0.1, 0.4]}
+    assert np.mean(scores[1]) < np.mean(scores[2])
+
+    def scoring(classifier, X, y):
+        return scores[classifier.C][int(X[0, 0]) // 10]
+
+    grid = {"C": list(scores)}
+    selected = margins.MarginClassifierCV(Cs=grid["C"], cv=cv, scoring=scoring, max_iter=3000).fit(X, y)
+    study = parameter_search(margins.MarginClassifier(max_iter=3000), grid, X, y, cv=cv, scoring=scoring)
+    assert selected.C_ == study.best_params["C"] == 1
+    assert best_settings(study.tables[0], 1) == [{"C": 1}]
+
+
 def test_plots_show_the_first_round_unless_another_is_named():
     study = parameter_search(RidgeClassifier(), Halving(RIDGE, 2), X, y, cv=3, random_state=0)
     display = LandscapeDisplay.from_study(study)
