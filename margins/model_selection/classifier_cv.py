@@ -316,6 +316,8 @@ class MarginClassifierCV(
             self._fit_in_partitions(X, y, sample_weight, groups, Cs, estimator)
             return
         valid = validate_samples(self, X, y, caller)
+        # Splitters and metrics may read the columns of a data frame.
+        passed = valid.X if valid.feature_names is None else X
         X, y, codes = valid.X, valid.y, valid.codes
         # Check all weights, even of samples outside all training sets, and of classes.
         if sample_weight is not None:
@@ -330,7 +332,7 @@ class MarginClassifierCV(
             splitter = StratifiedGroupKFold(int(cv))
         else:
             splitter = cv if isinstance(cv, list) else check_cv(cv, y, classifier=True)
-        folds = folds_of(splitter, X, y, groups, "cv", caller)
+        folds = folds_of(splitter, passed, y, groups, "cv", caller)
         # Without weights, because they depend on the fold.
         training_set = estimator.training_set_of(weighted_samples(caller, valid, None, None))
         if training_set.is_kernel and self.loss not in (*LOSSES, *LOSSES.values()):
@@ -346,7 +348,7 @@ class MarginClassifierCV(
         for ratio in ratios:
             estimator.l1_ratio = ratio
             arguments = Cs[order], scoring, sample_weight, self.n_jobs
-            by_ratio.append(score_folds(estimator, training_set, X, y, folds, *arguments))
+            by_ratio.append(score_folds(estimator, training_set, passed, y, folds, *arguments))
         names = valid.feature_names
         self._leave(Cs, valid.classes, training_set.samples.n_features, names)
         scores = np.hstack([of_ratio[:, positions] for of_ratio, _, _ in by_ratio])

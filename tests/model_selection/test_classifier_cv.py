@@ -115,6 +115,23 @@ def test_any_metric_scores_the_test_sets(scoring, kernel):
     assert search.best_params_["C"] == found.C_
 
 
+def test_metrics_and_splitters_see_the_columns_of_data_frames():
+    pandas, (X, y) = pytest.importorskip("pandas"), few_tumours()
+    frame = pandas.DataFrame(X).add_prefix("f")
+
+    class Sizes(StratifiedKFold):
+        def split(self, X, y=None, groups=None):
+            return super().split(X, X["f0"] > X["f0"].median(), groups)
+
+    def small(estimator, X, y):
+        return float(estimator.score(X[X["f0"] < 0.5], y[X["f0"] < 0.5]))
+
+    found = margins.MarginClassifierCV(Cs=CS, cv=Sizes(3), scoring=small, eps=1e-4).fit(frame, y)
+    search = GridSearchCV(margins.MarginClassifier(eps=1e-4), {"C": CS}, cv=Sizes(3), scoring=small)
+    expected = search.fit(frame, y).cv_results_["mean_test_score"]
+    assert_allclose(found.scores_.mean(axis=0), expected, atol=0.01)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_folds_may_overlap_repeat_and_leave_out_samples(kernel):
     X, y = few_tumours()
