@@ -277,7 +277,8 @@ def finite_scores(result: LeaveOneOut, caller: object) -> NDArray[np.float64]:
     """Return the scores in columns, for calibration (ndarray of float64, (n_samples, n_columns))."""
     if not np.isfinite(result.scores).all():
         raise ValueError(
-            f"calibration of {caller} needs at least 2 samples, or groups, of each class. Got 1."
+            f"calibration of {caller} needs at least 2 samples of positive weight, or groups with such "
+            "samples, of each class. Got fewer of a class."
         )
     return result.scores.reshape(len(result.y), -1)
 

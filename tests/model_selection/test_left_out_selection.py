@@ -81,12 +81,14 @@ def test_bad_parameters_are_errors(parameters, text):
         margins.MarginClassifierCV(Cs=[1.0], **parameters).fit(X, y)
 
 
-def test_calibration_needs_two_samples_of_each_class():
+@pytest.mark.parametrize("n_weights", [1, 3])
+def test_calibration_needs_two_samples_of_each_class(n_weights):
     X, y = scaled(load_breast_cancer, 30)
-    y = np.zeros(30, dtype=int)
-    y[0] = 1
-    with pytest.raises(ValueError, match="calibration of .* needs at least 2 samples"):
-        margins.MarginClassifierCV(Cs=[1.0], cv="loo", calibration="sigmoid").fit(X, y)
+    y = np.repeat([1, 0], [n_weights, 30 - n_weights])
+    weight = np.where(np.arange(30) < n_weights - 1, 0.0, 1.0)
+    text = "calibration of .* needs at least 2 samples of positive weight, or groups with such"
+    with pytest.raises(ValueError, match=text):
+        margins.MarginClassifierCV(Cs=[1.0], cv="loo", calibration="sigmoid").fit(X, y, weight)
 
 
 def test_chunks_are_refused():
