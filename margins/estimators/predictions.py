@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import Chunks, is_in_parts, read_chunk
@@ -320,8 +321,12 @@ def _correct_weight(estimator, chunk, X, y, weight):
 def selected(model: Any) -> Any:
     """Return the classifier that a selection of C fitted to all samples; other models unchanged."""
     if isinstance(model, Declared) and not isinstance(model, PredictionsMixin):
-        check_is_fitted(model, "estimator_")
-        return model.estimator_  # type: ignore[attr-defined]  # an attribute of MarginClassifierCV
+        check_is_fitted(model, "classes_")
+        if not hasattr(model, "estimator_"):
+            raise NotFittedError(
+                f"{type(model).__name__} needs a fit with refit=True to predict. Got refit=False."
+            )
+        return model.estimator_
     return model
 
 

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from margins.data.chunks import is_in_parts
 from margins.data.types import Folds, MatrixLike, Metric
@@ -29,7 +28,7 @@ from margins.estimators.messages import all_of, not_converged, noted, warn_of
 from margins.estimators.names import MessageName, display_name
 from margins.estimators.partitioned import fit_of, partitioned_fit, takes_partitions
 from margins.estimators.path import grid_of, ratios_of
-from margins.estimators.predictions import accuracy_of
+from margins.estimators.predictions import accuracy_of, selected
 from margins.kernels.kernel import Kernel
 from margins.losses import LOSSES, Loss
 from margins.model_selection import partitioned_folds
@@ -459,13 +458,12 @@ class MarginClassifierCV(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy, as `MarginClassifier.score` does."""
-        check_is_fitted(self, "estimator_")
+        selected(self)
         return accuracy_of(self, X, y, sample_weight)
 
     @property
     def _selected(self) -> MarginClassifier:
-        check_is_fitted(self, "estimator_")
-        return self.estimator_
+        return selected(self)  # type: ignore[no-any-return]
 
     @property
     def n_features_(self) -> int:

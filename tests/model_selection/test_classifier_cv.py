@@ -217,8 +217,9 @@ def test_without_refit_C_is_selected_and_nothing_predicts():
     classifier.set_params(refit=False).fit(X, y)
     assert classifier.C_ in classifier.Cs_
     assert not hasattr(classifier, "coef_") and not hasattr(classifier, "estimator_")
-    with pytest.raises(NotFittedError):
-        classifier.predict(X)
+    for predict in (classifier.predict, classifier.decision_function, lambda X: classifier.score(X, y)):
+        with pytest.raises(NotFittedError, match="needs a fit with refit=True to predict"):
+            predict(X)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

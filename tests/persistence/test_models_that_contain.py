@@ -94,7 +94,7 @@ def test_a_selection_is_exported_as_its_classifier():
     model = margins.MarginClassifierCV(Cs=3).fit(X, Y)
     exported = to_sklearn(model)
     assert_allclose(exported.decision_function(X), model.decision_function(X), rtol=1e-9)
-    with pytest.raises(ValueError, match="estimator_|fitted"):
+    with pytest.raises(ValueError, match="needs a fit with refit=True"):
         to_sklearn(margins.MarginClassifierCV(Cs=3, refit=False).fit(X, Y))
     model = margins.MarginClassifierCV(Cs=3, calibration="sigmoid").fit(X, Y)
     with pytest.raises(TypeError, match="must predict by scores. Got .* Convert its estimator_"):
