@@ -12,6 +12,8 @@ from margins.solvers.proof import PrimalPoint
 SMALLEST_MULTIPLE = 1e-16
 # A multiple whose weights change the objective by more than rounding, and by nothing that matters.
 SMALL_MULTIPLE = 1e-9
+# `minimum` is at most this far from the minimum, relative to the larger end.
+RESOLUTION = 1e-7
 
 
 class Refit(NamedTuple):
@@ -41,7 +43,12 @@ def refit_intercept(claim, proof, primal):
 
         ends = (min(points.min(), 0.0), max(points.max(), 0.0))
         best = minimum(objective, *ends)
-        kink = float(points[np.abs(points - best).argmin()])  # where a loss that is not smooth may end
+        if loss.is_smooth:
+            return best
+        # Kinks of a small multiple are nearer to each other than what the search can tell apart.
+        width = RESOLUTION * max(map(abs, ends))
+        best += minimum(lambda step: objective(best + step), -width, width)
+        kink = float(points[np.abs(points - best).argmin()])
         return min(best, kink, key=objective)
 
     largest = 2 * proof.primal_scale or 1.0

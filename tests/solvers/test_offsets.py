@@ -159,6 +159,22 @@ def test_an_intercept_chosen_again_is_the_best_of_all_multiples(
         assert refit.value == pytest.approx(best.fun, rel=1e-8 if towards > 0 else 1e-12)
         assert objective(refit.multiple, b) == pytest.approx(refit.value, rel=1e-12)
     # No multiple is searched for where each is worse than none.
-    assert (len(searches) > (0 if free else 4)) == (towards > 0)
+    assert (len(searches) > (0 if free else 8)) == (towards > 0)
     assert_allclose(refit.primal.w[:-1], refit.multiple * point.weights)
     assert_allclose(refit.primal.margins, signs * (refit.multiple * scores + b))
+
+
+@pytest.mark.parametrize("seed", [0, 36, 43])
+def test_a_better_multiple_is_seen_among_kinks_that_are_near(seed):
+    loss, signs = loss_of("hinge", 10.0), np.where(np.arange(40) % 4, 1.0, -1.0)
+    scores = np.random.default_rng(seed).normal(size=40) + 0.2 * signs
+    data = SimpleNamespace(signs=signs, sq_intercept_scaling=1.0, has_free_intercept=False)
+    point = PrimalPoint(np.array([1.0, 0.0]), None, 1.0, None)
+    claim = SimpleNamespace(data=data, loss=loss, hypothesis=point, theta=0.0)
+    proof = SimpleNamespace(products=signs * scores, primal_scale=1.0)
+
+    def objective(v):
+        return v @ v / 2 + loss.value(signs * (v[0] * scores + v[1]))
+
+    best = minimize(objective, (0.5, 0.5), method="Powell")
+    assert refit_intercept(claim, proof, point).value <= best.fun * (1 + 1e-6)
