@@ -271,7 +271,8 @@ def candidates(problem, eps, tuning=TUNING):
 def reason_not_applicable(solver, problem):
     """Return why a solver is not applicable to a problem; None if it is."""
     if problem.penalty is not None and solver != "newton":
-        return "it is for penalty='l2'" + ("; auto may begin with it" if solver == "dcd" else "")
+        begins = "; auto may begin with it for a small C, 'elasticnet' and 'hinge'"
+        return "it is for penalty='l2'" + (begins if solver == "dcd" else "")
     if problem.has_free_intercept and not leaves_free(solver, problem):
         return "it penalises the intercept"
     return CLASSES[solver].why_not(problem) if solver in CLASSES else None
