@@ -53,7 +53,6 @@ class AlongC:
             return
         of_problem, positive = scheme.binary(self.training_set, index, same_rows)
         previous = None
-        name = scheme.name(self.training_set.classes.tolist(), index)
         for i, C in enumerate(Cs):
             try:
                 specification = self.specification._replace(C=float(C))
@@ -61,6 +60,7 @@ class AlongC:
                 run = Run(problem, seed, specification, features=of_problem.features)
                 visit(i, run.train(self._phases(run, previous, of_problem.has_left_out)))
             except Exception as error:
+                name = scheme.name(self.training_set.classes.tolist(), index)
                 error.add_note(f"This happened with C={C:g}{', ' if name else ''}{name}.")
                 raise
             previous = run

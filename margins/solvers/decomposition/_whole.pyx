@@ -27,7 +27,10 @@ def minimise_whole(
     const double[::1] upper, const double[::1] diag, bint has_free_intercept,
     double required_gap, float reduction, Py_ssize_t max_pairs, Py_ssize_t max_of_round=0
 ):
-    """Move pairs until the gap is at most the required gap; see above. 0 of a round: no other limit."""
+    """Move pairs until the gap is at most the required gap; see above.
+
+    max_of_round: after this many pairs b, u and the gap are computed again in any case; 0: after max_pairs.
+    """
     cdef double gap = INFINITY
     cdef Py_ssize_t n = 1, n_pairs = 0
     cdef float[:, ::1] work = np.empty((N_WORK, b.shape[0]), np.float32)
